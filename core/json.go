@@ -216,7 +216,8 @@ func valueAt(pointer jsontext.Pointer, body []byte) jsontext.Value {
 }
 
 func jsonDecoder(body []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 }
 
 // pointerWalker returns a function that moves a decoder along the tokens of a JSON pointer. For each token it reports

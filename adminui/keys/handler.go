@@ -57,7 +57,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := ui.List{Name: text.Keys, EmptyTitle: text.NoKeysTitle, EmptyText: text.NoKeysText, Columns: []ui.Column{
 		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix},
-		{Label: text.Scope}, {Label: text.State}, {Label: text.Created}, {Label: text.LastUsed}, {Label: text.KeyEnded}}}
+		{Label: text.Scope}, {Label: text.State}, {Label: text.Created}, {Label: text.LastUsed},
+		{Label: text.KeyEnded}}}
 	ids := make([]string, len(found))
 	names := []ui.Option{}
 	working := []ui.Option{}

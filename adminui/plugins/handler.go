@@ -136,7 +136,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			continue
 		}
 		head := shell.Head{Title: plugin.ID, Note: plugin.About.Name,
-			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(plugin, v.Zone)}}
+			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins},
+			Causes: []ui.Cause{cause.Plugin(plugin, v.Zone)}}
 		if v.User.Role == access.Admin {
 			head.Buttons = buttons(plugin)
 		}
@@ -147,8 +148,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 
 func buttons(p console.Plugin) []ui.Button {
 	button := func(action console.PluginAction, label, help string) ui.Button {
-		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(action) + "/", ReasonLabel: text.Why,
-			Help: help}
+		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(action) + "/",
+			ReasonLabel: text.Why,
+			Help:        help}
 	}
 	if !p.Enabled {
 		return []ui.Button{button(console.EnablePlugin, text.Enable, text.EnableSay)}

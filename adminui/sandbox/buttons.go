@@ -18,7 +18,8 @@ func buttons(action string, previous console.Scenario) (list []ui.Button) {
 	}{
 		{"order", text.ScenarioOrderHelp, "5", "0", nil},
 		{"rider", text.ScenarioRiderHelp, "1", "0", []ui.Filter{locations, step}},
-		{"cancel", text.ScenarioCancelHelp, "4", "0", []ui.Filter{{Name: "share", Label: text.ScenarioShare, Value: "50"}}},
+		{"cancel", text.ScenarioCancelHelp, "4", "0",
+			[]ui.Filter{{Name: "share", Label: text.ScenarioShare, Value: "50"}}},
 		{"edit", text.ScenarioEditHelp, "2", "0", nil},
 		{"rush", text.ScenarioRushHelp, "500", "50", nil},
 	} {
@@ -36,16 +37,17 @@ func buttons(action string, previous console.Scenario) (list []ui.Button) {
 // faultButton returns the button that starts a fault of simulated platforms.
 func faultButton(action string, platforms []string) ui.Button {
 	every := []ui.Option{{Label: text.Any}}
-	return ui.Button{Label: text.FaultOn, Action: action, ReasonLabel: text.Why, Help: text.FaultSay, Fields: []ui.Filter{
-		{Name: "kind", Label: text.FaultKind, Options: options(console.FaultKinds, text.FaultKinds)},
-		{Name: "platform", Label: text.Platform, Options: append(every, options(platforms, nil)...)},
-		{Name: "call", Label: text.FaultAppliesTo, Options: append(every, options(console.FaultCalls, nil)...)},
-		{Name: "status", Label: text.FaultStatus, Value: "503"},
-		{Name: "delay", Label: text.FaultDelay, Value: "2"},
-		{Name: "probability", Label: text.FaultProbability, Value: "100"},
-		{Name: "seed", Label: text.FaultSeed},
-		{Name: "lasts", Label: text.FaultDuration, Value: "300"},
-	}}
+	return ui.Button{Label: text.FaultOn, Action: action, ReasonLabel: text.Why, Help: text.FaultSay,
+		Fields: []ui.Filter{
+			{Name: "kind", Label: text.FaultKind, Options: options(console.FaultKinds, text.FaultKinds)},
+			{Name: "platform", Label: text.Platform, Options: append(every, options(platforms, nil)...)},
+			{Name: "call", Label: text.FaultAppliesTo, Options: append(every, options(console.FaultCalls, nil)...)},
+			{Name: "status", Label: text.FaultStatus, Value: "503"},
+			{Name: "delay", Label: text.FaultDelay, Value: "2"},
+			{Name: "probability", Label: text.FaultProbability, Value: "100"},
+			{Name: "seed", Label: text.FaultSeed},
+			{Name: "lasts", Label: text.FaultDuration, Value: "300"},
+		}}
 }
 
 // options returns an option for each value, labelled with its words if it has any.

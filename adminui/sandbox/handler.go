@@ -111,8 +111,8 @@ func runCause(p console.ScenarioRun) ui.Cause {
 	case p.EndedAt.IsZero():
 		cause = ui.Cause{State: ui.Run, Text: text.SandboxRuns}
 	}
-	cause.Text = fmt.Sprintf(text.SandboxAbout, text.ScenarioNames[p.Kind], ui.Count(p.Count, text.OneOrder, text.Orders_),
-		p.Store, p.Seed) + " " +
+	cause.Text = fmt.Sprintf(text.SandboxAbout, text.ScenarioNames[p.Kind],
+		ui.Count(p.Count, text.OneOrder, text.Orders_), p.Store, p.Seed) + " " +
 		cause.Text
 	return cause
 }
@@ -133,7 +133,8 @@ func deliveryCauses(v *shell.PageContext, p console.ScenarioRun) (list []ui.Caus
 			Link: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks}})
 	}
 	if a.KnownOrders > 0 {
-		list = append(list, ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseOrdersKnown, ui.Number(a.KnownOrders))})
+		list = append(list, ui.Cause{State: ui.Neutral,
+			Text: fmt.Sprintf(text.CauseOrdersKnown, ui.Number(a.KnownOrders))})
 	}
 	return list
 }

@@ -106,7 +106,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			served = ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)},
+			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name),
+				Note: aliasNote(platform)},
 				served, ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
 				ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys)))}})
 	}
@@ -125,7 +126,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		if err != nil {
 			return err
 		}
-		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), ReasonLabel: text.Why,
+		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"),
+			ReasonLabel: text.Why,
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
 			monitoringButton(v, rules), listingButton(v, listing)}
@@ -224,7 +226,8 @@ func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, fil
 		Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
 	if problems := pluginhost.SettingsProblems(about.Schema, platform.Settings); len(problems) > 0 {
 		head.Causes = append(head.Causes,
-			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy, strings.Join(problems, ", "))})
+			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy,
+				strings.Join(problems, ", "))})
 	}
 	if v.MayAct() {
 		head.Buttons = aliasButtons(v, platform)
@@ -240,7 +243,8 @@ func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, fil
 					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(platform.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(filled(newFormView(v, platform, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
+	return v.Show(c, head, platformPage(filled(newFormView(v, platform, about, served,
+		cmp.Or(p.BaseURL, c.BaseURL())))))
 }
 
 func servedByNote(platform console.PlatformSettings) string {

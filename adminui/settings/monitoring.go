@@ -34,7 +34,8 @@ func monitoringFacts(w console.MonitoringRules) []ui.Fact {
 // monitoringButton returns the button that changes the monitoring rules.
 func monitoringButton(v *shell.PageContext, w console.MonitoringRules) ui.Button {
 	return ui.Button{Label: text.Monitoring, Action: v.Link("settings/watching/"), ReasonLabel: text.Why,
-		Help: text.MonitoringHelp, Hidden: []ui.Option{{Label: "seen", Value: monitoringVersion(w)}}, Fields: []ui.Filter{
+		Help: text.MonitoringHelp, Hidden: []ui.Option{{Label: "seen", Value: monitoringVersion(w)}},
+		Fields: []ui.Filter{
 			{Name: "ack", Label: text.AckWithin, Value: console.FormatSpan(w.AckWithin)},
 			{Name: "silent", Label: text.SilentAfter, Value: console.FormatSpan(w.SilentAfter)},
 			{Name: "close", Label: text.CloseSilent, Value: fmt.Sprint(w.CloseSilent),

@@ -13,7 +13,8 @@ import (
 func clientIP(c *fiber.Ctx, proxies []netip.Prefix) string {
 	ip, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	ip = ip.Unmap()
-	addresses := bytes.Split(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte{','}), []byte{','})
+	addresses := bytes.Split(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte{','}),
+		[]byte{','})
 	for _, address := range slices.Backward(addresses) {
 		next, err := netip.ParseAddr(string(bytes.TrimSpace(address)))
 		if err != nil || !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {

@@ -161,7 +161,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	state, words := stateOf(u)
 	facts := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
 		{Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(grantText(u))},
-		{Label: text.LastSeen, Cell: ui.TimeCell(v.At(u.SeenAt))}, {Label: text.Created, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
+		{Label: text.LastSeen, Cell: ui.TimeCell(v.At(u.SeenAt))},
+		{Label: text.Created, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
 	head := shell.Head{Title: u.Email, Parent: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
 		{Label: text.ChangeUser, Action: here, ReasonLabel: text.Why,
 			Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
@@ -183,7 +184,8 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.UserUpdate{
-		Role: access.Role(shell.Field(c, "role")), Businesses: businesses, Disabled: shell.Field(c, "allowed") == text.No,
+		Role: access.Role(shell.Field(c, "role")), Businesses: businesses,
+		Disabled: shell.Field(c, "allowed") == text.No,
 	}, shell.Field(c, "why")); err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	header := headerButton(e, here)
 	if !e.Active {
 		return []ui.Button{{Label: text.Resume, Action: here + "resume/", ReasonLabel: text.Why,
-			Help: fmt.Sprintf(text.ResumeSay, cause.CappedCount(e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
+			Help: fmt.Sprintf(text.ResumeSay, cause.CappedCount(e.Held, text.OneDelivery, text.Deliveries_))}, rotate,
+			header}
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", ReasonLabel: text.Why, Help: text.SendTestSay},
 		{Label: text.Pause, Action: here + "pause/", ReasonLabel: text.Why,

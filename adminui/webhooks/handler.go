@@ -95,7 +95,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)},
 				ui.StateCell(state, words), ui.CodeCell(e.URL),
-				ui.T(rate(e.LastDay)), ui.T(average(e.LastDay)), ui.T(countOrBlank(e.Waiting)), ui.T(countOrBlank(e.Held)),
+				ui.T(rate(e.LastDay)), ui.T(average(e.LastDay)), ui.T(countOrBlank(e.Waiting)),
+				ui.T(countOrBlank(e.Held)),
 				ui.TimeCell(v.At(e.Health.SucceededAt))}})
 	}
 	var causes []ui.Cause
@@ -216,7 +217,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	summary := cause.Webhook(e, v.Now, v.Zone)
 	summary.SecondLink = failedLink(e)
 	if summary.State == ui.Err && e.Health.Delivery != (core.ID{}) {
-		summary.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
+		summary.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"),
+			Label: text.ActSeeDelivery}
 	}
 	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID),
 		Parent: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
@@ -238,7 +240,8 @@ func figures(e console.Endpoint, hour []console.Count) []ui.Metric {
 			Note: attemptsNote(e.LastDay)},
 		{Label: text.AcceptedHour, Value: orDash(rate(lastHour)),
 			Note: attemptsNote(lastHour)},
-		{Label: text.Latency, Value: orDash(average(e.LastDay)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
+		{Label: text.Latency, Value: orDash(average(e.LastDay)),
+			Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
 		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting),
 			Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
 }

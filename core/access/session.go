@@ -47,7 +47,8 @@ type UserSession struct {
 
 // expired reports whether the session has expired, or its user is disabled.
 func (s UserSession) expired(now time.Time) bool {
-	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdleTimeout || now.Sub(s.CreatedAt) > SessionLifetime
+	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdleTimeout ||
+		now.Sub(s.CreatedAt) > SessionLifetime
 }
 
 // Sessions stores sessions and one-time links.

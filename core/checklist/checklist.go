@@ -98,7 +98,8 @@ func menuStep(f Facts, hub hubURL) Step {
 	step := Step{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
 		f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
 		Next: "Send a menu for the store.",
-		Command: hub.curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(cmp.Or(f.Store, defaultStore))+"/",
+		Command: hub.curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(cmp.Or(f.Store,
+			defaultStore))+"/",
 			`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
 				`"price":9.5,"category_ref_ids":["mains"]}]}`)}
 	if f.MenuErrors != (core.ID{}) {

@@ -13,27 +13,28 @@ const MaxCount = 10000
 
 // Endpoint is a webhook with its health.
 type Endpoint struct {
-	Business          core.BusinessID
-	ID                int64
-	EventType         core.EventType
-	URL               string
-	Active            bool
-	DisabledReason    string    // why the hub disabled it
-	Units             string    // minutes or seconds, of the retry schedule
-	EventHeader       string    // a further header with the event type; "": none
-	EventValue        string    // of its value: name or number
-	HeaderNames       []string  // of the headers that the subscriber chose, sorted
-	HeadersChangedAt  time.Time // when they last changed; zero: never
-	CreatedAt         time.Time
-	OldSecretUntil    time.Time     // until when the previous secret also signs; past or zero: it does not
-	CircuitOpenedAt   time.Time     // when its circuit opened; zero: it is closed
-	ProbeInterval     time.Duration // between two probes
-	LastDay           Count         // of the last 24 hours
-	Health            Health
-	Held              int       // held deliveries (webhook.Held); at most MaxCount
-	Waiting           int       // pending deliveries; at most MaxCount
-	FailedDeliveries  int       // failed deliveries of the last 24 hours; at most MaxCount
-	ServerSucceededAt time.Time // last success of another webhook of the business on the same host and port; zero: never
+	Business         core.BusinessID
+	ID               int64
+	EventType        core.EventType
+	URL              string
+	Active           bool
+	DisabledReason   string    // why the hub disabled it
+	Units            string    // minutes or seconds, of the retry schedule
+	EventHeader      string    // a further header with the event type; "": none
+	EventValue       string    // of its value: name or number
+	HeaderNames      []string  // of the headers that the subscriber chose, sorted
+	HeadersChangedAt time.Time // when they last changed; zero: never
+	CreatedAt        time.Time
+	OldSecretUntil   time.Time     // until when the previous secret also signs; past or zero: it does not
+	CircuitOpenedAt  time.Time     // when its circuit opened; zero: it is closed
+	ProbeInterval    time.Duration // between two probes
+	LastDay          Count         // of the last 24 hours
+	Health           Health
+	Held             int // held deliveries (webhook.Held); at most MaxCount
+	Waiting          int // pending deliveries; at most MaxCount
+	FailedDeliveries int // failed deliveries of the last 24 hours; at most MaxCount
+	// last success of another webhook of the business on the same host and port; zero: never
+	ServerSucceededAt time.Time
 }
 
 // Health is the health of a webhook by its latest attempts.

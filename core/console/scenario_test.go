@@ -12,7 +12,8 @@ import (
 
 func TestScenariosAreBounded(t *testing.T) {
 	for _, valid := range []console.Scenario{
-		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200, CancelShare: 0.5},
+		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200,
+			CancelShare: 0.5},
 		{Kind: "rush", Store: "S-1", Count: 12000, Rate: 200}, {Kind: "rush", Store: "S-1", Count: 30, Rate: 0.5},
 		{Kind: "rider", Store: "S-1", Count: 3, Locations: 5, Step: 6 * time.Second},
 		{Kind: "edit", Store: "S-1", Count: 500},

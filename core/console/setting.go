@@ -57,8 +57,8 @@ func parseSpan(into **time.Duration, name, text string, shortest, longest time.D
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value != 0 && (value < shortest || value > longest || value%time.Second != 0) {
-		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, HubDefault,
-			shortest, longest)
+		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name,
+			HubDefault, shortest, longest)
 	}
 	*into = &value
 	return nil

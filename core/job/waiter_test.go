@@ -134,7 +134,8 @@ func TestWaitEndsWithoutTheJob(t *testing.T) {
 		require.Equal(t, 7*time.Second, time.Since(began))
 
 		began = time.Now()
-		require.Equal(t, WaitClientGone, <-begin(w, newRef(1), 15, func() bool { return time.Since(began) > time.Second }))
+		require.Equal(t, WaitClientGone, <-begin(w, newRef(1), 15,
+			func() bool { return time.Since(began) > time.Second }))
 		require.Less(t, time.Since(began), 2*time.Second)
 
 		waiting := begin(w, newRef(1), 15, clientPresent)

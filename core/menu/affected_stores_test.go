@@ -42,7 +42,8 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 		"a tax": {"-1",
 			`{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`,
 			AffectedStores{All: true}},
-		"a store's own":                 {"S1", `{"options":[{"ref_id":"O1","price":2}]}`, AffectedStores{AtStore: true}},
+		"a store's own": {"S1", `{"options":[{"ref_id":"O1","price":2}]}`,
+			AffectedStores{AtStore: true}},
 		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, AffectedStores{All: true}},
 	} {
 		request, err := Decode([]byte(c.body), h.scope(c.location), h.rules)
@@ -53,7 +54,8 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 			require.True(t, reach.All, name)
 			continue
 		}
-		require.Equal(t, c.reach, AffectedStores{Items: reach.Items, Options: reach.Options, AtStore: reach.AtStore}, name)
+		require.Equal(t, c.reach, AffectedStores{Items: reach.Items, Options: reach.Options, AtStore: reach.AtStore},
+			name)
 		require.Equal(t, c.reach.Any(), reach.Any(), name)
 	}
 }

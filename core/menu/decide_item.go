@@ -34,7 +34,8 @@ func (d *decider) item(o *ItemObject, s *recordState[Item]) objectResult {
 	}
 	ofMaster := r.ItemValues
 	ofMaster.PlatformPricing = nil
-	v.changed = d.storeItems.upsert(r.ID, ofMaster, func(values *ItemValues) bool { return values.apply(o) }) || v.changed
+	v.changed = d.storeItems.upsert(r.ID, ofMaster,
+		func(values *ItemValues) bool { return values.apply(o) }) || v.changed
 	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
 	return v
 }

@@ -69,7 +69,8 @@ func (d *decider) option(o *OptionObject, s *recordState[Option]) objectResult {
 		v.changed = v.changed || v.removed
 		return v
 	}
-	v.changed = d.storeOptions.upsert(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) ||
+	v.changed = d.storeOptions.upsert(r.ID, r.OptionValues,
+		func(values *OptionValues) bool { return values.apply(o) }) ||
 		v.changed
 	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
 	return v

@@ -187,7 +187,9 @@ func TestOptionGroupAndOptionFieldsAreValidated(t *testing.T) {
 			option(`,"key_value_groups":[{"group":"NutritionalInfo","key_value_data":[]}]`),
 			"key_value_groups[0].group must be one of: Deposit, Nutrition, Servings"},
 		{"an option has Servings",
-			option(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_max","value":"2"}]}]`), ""},
+			option(
+				`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_max","value":"2"}]}]`),
+			""},
 		{"nested_opt_grps names something", option(`,"nested_opt_grps":[" "]`), "nested_opt_grps[0] must not be empty"},
 	})
 }

@@ -129,9 +129,10 @@ func TestEffectiveMenuShowsWhatCustomersSee(t *testing.T) {
 			func(t *testing.T, h *memoryDB, _ Plan) {
 				require.Equal(t, []string{"cake"}, h.effectiveMenu("S1", web).items())
 			}},
-		{"a finding blocks the listing on the platform", []string{"S1" + whole}, func(t *testing.T, h *memoryDB, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.effectiveMenu("S1", web, h.item("tea").ID).items())
-		}},
+		{"a finding blocks the listing on the platform", []string{"S1" + whole},
+			func(t *testing.T, h *memoryDB, _ Plan) {
+				require.Equal(t, []string{"cake"}, h.effectiveMenu("S1", web, h.item("tea").ID).items())
+			}},
 	})
 }
 
@@ -176,11 +177,13 @@ func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 				require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
 				e := h.effectiveMenu("S1", web)
 				require.Equal(t, []OmittedItem{{"tea",
-					`at least 1 of the option group "size" must be chosen, but only 0 can be ordered here`}}, e.OmittedItems)
+					`at least 1 of the option group "size" must be chosen, but only 0 can be ordered here`}},
+					e.OmittedItems)
 				require.Empty(t, e.groups())
 				require.Empty(t, e.options())
 				require.Equal(t, []string{"cake", "tea"},
-					seen(`M {"option_groups":[{"ref_id":"size","active":false}]}`), "an inactive group requires nothing")
+					seen(`M {"option_groups":[{"ref_id":"size","active":false}]}`),
+					"an inactive group requires nothing")
 				require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","active":true}]}`))
 				require.Equal(t, []string{"cake", "tea"},
 					seen(`M {"option_groups":[{"ref_id":"size","min_selectable":0}]}`))
@@ -227,7 +230,8 @@ func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 				require.Equal(t, "DC_F", h.effectiveMenu("S1", web).Charges[0].Code)
 			}},
 		{"a markup that is not higher is not shown",
-			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":15}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":15}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) {
 				require.Nil(t, h.effectiveMenu("S1", web).Items[1].MarkupPrice)
 			}},
 	})

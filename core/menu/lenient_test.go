@@ -98,7 +98,8 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
 				require.Equal(t, int64(2), h.group("G").MaxSelectable)
-				require.Equal(t, []Warning{{"ref_id", "ref_id is the same as in option_groups[0], and the two are merged"}},
+				require.Equal(t, []Warning{{"ref_id",
+					"ref_id is the same as in option_groups[0], and the two are merged"}},
 					last.Outcomes[OptionGroups][1].Warnings)
 			}},
 	})

@@ -41,7 +41,8 @@ func newMemoryDB(t require.TestingT, v *Vocabulary, country string) *memoryDB {
 		t: t, rules: Rules{Country: country, Vocabulary: v},
 		platforms:  []string{"web", "app", "aggregator-a", "tasty-eats"},
 		categories: map[int64]Category{}, items: map[int64]Item{}, groups: map[int64]OptionGroup{},
-		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{}, stores: map[string]*storeRows{},
+		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{},
+		stores: map[string]*storeRows{},
 	}
 	for relation := range h.links {
 		h.links[relation] = map[linkEnds]int32{}
@@ -118,7 +119,8 @@ func (h *memoryDB) loadStoreCounts(needs ReadSet, state *State) {
 		state.StoreCounts[Items] = storeCounts(h, h.items, func(s *storeRows) map[int64]ItemValues { return s.items })
 	}
 	if needs.Entities[Options].Active {
-		state.StoreCounts[Options] = storeCounts(h, h.options, func(s *storeRows) map[int64]OptionValues { return s.options })
+		state.StoreCounts[Options] = storeCounts(h, h.options,
+			func(s *storeRows) map[int64]OptionValues { return s.options })
 	}
 }
 

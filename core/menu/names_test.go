@@ -32,7 +32,9 @@ func TestAliasesInMenusNameThePlatform(t *testing.T) {
 		`{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"aggregator-a","price":4}]}]}`)
 	require.JSONEq(t, `[{"platform":"aggregator-a","price":4}]`, string(plan.Items[0].Record.PlatformPricing),
 		"an alias and the name are one platform")
-	_, plan = h.send("-1", `{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"zomato","price":5}]}]}`)
+	_,
+		plan = h.send("-1",
+		`{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"zomato","price":5}]}]}`)
 	require.JSONEq(t, `[{"platform":"aggregator-a","price":5}]`, string(plan.Items[0].Record.PlatformPricing))
 
 	read := APIMenu{Items: []APIItem{{Item: plan.Items[0].Record}}}.WithEventNames(
@@ -67,7 +69,8 @@ func TestLaterAliasRenamesStoredNames(t *testing.T) {
 	require.JSONEq(t, `["web"]`, string(item.IncludedPlatforms))
 	require.JSONEq(t, `[{"platform":"web","price":1},{"platform":"zoo","price":2}]`, string(item.PlatformPricing))
 	require.False(t, item.RenamePlatforms(rename), "nothing is left to rename")
-	option, charge := Option{Images: []byte(`[{"tag":"shop","url":"u"}]`)}, Charge{ExcludedPlatforms: []byte(`["shop"]`)}
+	option, charge := Option{Images: []byte(`[{"tag":"shop","url":"u"}]`)},
+		Charge{ExcludedPlatforms: []byte(`["shop"]`)}
 	require.True(t, option.RenamePlatforms(rename))
 	require.JSONEq(t, `[{"tag":"web","url":"u"}]`, string(option.Images))
 	require.True(t, charge.RenamePlatforms(rename))
@@ -78,7 +81,8 @@ func TestFindingsUseTheEventAlias(t *testing.T) {
 	h := newMemoryDB(t, fakeVocabulary(t), "US")
 	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
 	inspection := Inspection{Platforms: []string{"aggregator-a"},
-		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
+		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition",
+			Message: "fat_mg is missing"}}},
 		Names: core.NewPlatformNames(h.platforms,
 			core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
 	byIndex, byItem := inspection.forRequest(request, &plan)

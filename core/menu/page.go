@@ -36,7 +36,8 @@ func ParseView(only, limit, after string) (View, error) {
 	if limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > MaxPage {
-			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d, not %s", MaxPage, core.Quote(limit)))
+			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d, not %s", MaxPage,
+				core.Quote(limit)))
 		}
 		view.Limit = n
 	}

@@ -16,12 +16,13 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"a sub-category before its parent, with an item", []string{`M {"items":[{"ref_id":"tea","title":"t",` +
 			`"price":1,` +
-			`"category_ref_ids":["C"]}],"categories":[` + c + "," + p + `]}`}, func(t *testing.T, h *memoryDB, last Plan) {
-			require.Equal(t, h.category("P").ID, h.category("C").ParentID)
-			require.Equal(t, []string{"C"}, h.categoriesOf("tea"))
-			require.Equal(t, []string{"C", "P"},
-				[]string{last.Categories[1].Record.RefID, last.Categories[0].Record.RefID})
-		}},
+			`"category_ref_ids":["C"]}],"categories":[` + c + "," + p + `]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, h.category("P").ID, h.category("C").ParentID)
+				require.Equal(t, []string{"C"}, h.categoriesOf("tea"))
+				require.Equal(t, []string{"C", "P"},
+					[]string{last.Categories[1].Record.RefID, last.Categories[0].Record.RefID})
+			}},
 		{"a category becomes a sub-category before its own leave it",
 			[]string{of(p, x, c), of(`{"ref_id":"P","parent_ref_id":"X"}`, `{"ref_id":"C","parent_ref_id":""}`)},
 			func(t *testing.T, h *memoryDB, last Plan) {
@@ -42,7 +43,8 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Categories])
 			}},
 		{"one level, whichever comes first",
-			[]string{of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, c, p)}, func(t *testing.T, h *memoryDB, last Plan) {
+			[]string{of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, c, p)},
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category`)
 				require.Equal(t, Stats{Created: 2, Errors: 1}, last.Stats[Categories])
 			}},
@@ -82,10 +84,11 @@ func TestNestedGroupsMayComeInAnyOrder(t *testing.T) {
 				require.Equal(t, []string{"A"}, h.groupsUnder("y"))
 			}},
 		{"two options turn round together", []string{groups, of(option("x", "A", "B", ""), option("y", "A", "B", "")),
-			of(option("x", "B", "A", clear), option("y", "B", "A", clear))}, func(t *testing.T, h *memoryDB, last Plan) {
-			require.Equal(t, Stats{Updated: 2}, last.Stats[Options])
-			require.Equal(t, []string{"B"}, h.groupsOf("y"))
-		}},
+			of(option("x", "B", "A", clear), option("y", "B", "A", clear))},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, Stats{Updated: 2}, last.Stats[Options])
+				require.Equal(t, []string{"B"}, h.groupsOf("y"))
+			}},
 		{"clear flags have no effect at a store", []string{groups, of(option("x", "A", "B", "")),
 			`S1` + of(option("y", "B", "A", ""), option("x", "B", "C", clear))[2:]},
 			func(t *testing.T, h *memoryDB, last Plan) {

@@ -217,7 +217,8 @@ func (h *memoryDB) compareEffective(t *rapid.T, m *model) {
 			seen := Effective(store, h.menu(store), platform, nil)
 			for ref, v := range at.items {
 				i := m.items[ref]
-				open := !slices.ContainsFunc(seen.OmittedItems, func(left OmittedItem) bool { return left.RefID == ref })
+				open := !slices.ContainsFunc(seen.OmittedItems,
+					func(left OmittedItem) bool { return left.RefID == ref })
 				for _, cat := range i.cats {
 					c := m.cats[cat]
 					open = open && c.active && (c.parent == "" || m.cats[c.parent].active)

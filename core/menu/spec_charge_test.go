@@ -225,11 +225,12 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 				require.Empty(t, seen(h))
 			}},
 		{"a list gives it items again", []string{"S1" + two, onOrder(`"item_ref_ids":["tea"]`),
-			onOrder(`"clear_items":true`), onOrder(`"item_ref_ids":["cake"]`)}, func(t *testing.T, h *memoryDB, last Plan) {
-			require.Empty(t, last.Outcomes[Charges][0].Warnings)
-			require.Equal(t, []string{"cake"}, seen(h)[0].ItemRefIDs)
-			require.False(t, seen(h)[0].Cleared)
-		}},
+			onOrder(`"clear_items":true`), onOrder(`"item_ref_ids":["cake"]`)},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Empty(t, last.Outcomes[Charges][0].Warnings)
+				require.Equal(t, []string{"cake"}, seen(h)[0].ItemRefIDs)
+				require.False(t, seen(h)[0].Cleared)
+			}},
 		{"all gives it every order", []string{"S1" + two, onOrder(`"item_ref_ids":["tea"]`),
 			onOrder(`"clear_items":true`), onOrder(`"item_ref_ids":["all"]`)}, func(t *testing.T, h *memoryDB, _ Plan) {
 			require.Equal(t, []string{"all"}, seen(h)[0].ItemRefIDs)
@@ -341,7 +342,8 @@ func TestPlatformPricingOverridesThePrice(t *testing.T) {
 				require.Nil(t, h.at("S1", "tea").PlatformPricing)
 			}},
 		{"rule 4: a platform price goes before a newer base price",
-			[]string{"S1" + priced, `S1{"items":[{"ref_id":"tea","price":20}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+			[]string{"S1" + priced, `S1{"items":[{"ref_id":"tea","price":20}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) {
 				price(t, "14", h, "S1", aggregator)
 				price(t, "20", h, "S1", own)
 			}},
@@ -353,7 +355,8 @@ func TestPlatformPricingOverridesThePrice(t *testing.T) {
 				price(t, "16", h, "S2", aggregator)
 			}},
 		{"a platform price of a store stays at the store",
-			[]string{"S1" + priced, `S2{"items":[{"ref_id":"tea","price":11}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+			[]string{"S1" + priced, `S2{"items":[{"ref_id":"tea","price":11}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) {
 				price(t, "14", h, "S1", aggregator)
 				price(t, "11", h, "S2", aggregator)
 			}},
@@ -369,7 +372,8 @@ func TestPlatformPricingOverridesThePrice(t *testing.T) {
 			}},
 		{"a platform price goes before external_price",
 			[]string{`S1{"items":[{"ref_id":"tea","title":"Tea","price":10,"external_price":12,` +
-				`"platform_pricing":[{"platform":"tasty-eats","price":13}]}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+				`"platform_pricing":[{"platform":"tasty-eats","price":13}]}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) {
 				price(t, "13", h, "S1", aggregator)
 			}},
 		{"2.50 is no change from 2.5",

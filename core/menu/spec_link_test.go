@@ -46,7 +46,8 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				`M {"categories":[{"ref_id":"sub","name":"Sub","parent_ref_id":"all"}],"items":[{"ref_id":"tea",` +
 					`"title":"Tea","price":10,"category_ref_ids":["sub"]}],
 				"options":[{"ref_id":"soy","title":"Soy","price":1,"opt_grp_ref_ids":["all"]},{"ref_id":"oat",` +
-					`"title":"Oat","price":1,"nested_opt_grps":["all"]}]}`}, func(t *testing.T, h *memoryDB, last Plan) {
+					`"title":"Oat","price":1,"nested_opt_grps":["all"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, [][]string{{"sub"}, {"all"}, {"all"}},
 					[][]string{h.categoriesOf("tea"), h.groupsOf("soy"), h.groupsUnder("oat")})
 				require.Zero(t, last.Stats[Categories].Errors)
@@ -244,10 +245,11 @@ func TestNestedOptionGroupsRejectCycles(t *testing.T) {
 		{"a cycle over several requests, closed by a new membership", []string{groups,
 			`M {"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`,
 			`M {"options":[{"ref_id":"y","title":"y","price":0,"nested_opt_grps":["A"]}]}`,
-			`M {"options":[{"ref_id":"y","price":0,"opt_grp_ref_ids":["B"]}]}`}, func(t *testing.T, h *memoryDB, last Plan) {
-			require.Equal(t, `opt_grp_ref_ids makes a cycle of option groups: "B" > "A" > "B" (by option "x")`,
-				message(last, Options, 0))
-		}},
+			`M {"options":[{"ref_id":"y","price":0,"opt_grp_ref_ids":["B"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, `opt_grp_ref_ids makes a cycle of option groups: "B" > "A" > "B" (by option "x")`,
+					message(last, Options, 0))
+			}},
 		{"what is cleared closes no cycle", []string{groups,
 			`M {"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`,
 			`M {"options":[{"ref_id":"x","price":0,"clear_nested_opt_grps":true,"nested_opt_grps":["C"]},` +
@@ -278,7 +280,8 @@ func TestNestedOptionGroupsRejectCycles(t *testing.T) {
 			[]string{groups, under("x", "A", "B"), flushed(under("z", "B", "A"))},
 			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, Stats{Created: 1, Deleted: 1}, last.Stats[Options], message(last, Options, 0))
-				require.Equal(t, [][]string{{"A"}, {}, {"A"}}, [][]string{h.groupsOf("x"), h.groupsUnder("x"), h.groupsUnder("z")})
+				require.Equal(t, [][]string{{"A"}, {}, {"A"}},
+					[][]string{h.groupsOf("x"), h.groupsUnder("x"), h.groupsUnder("z")})
 				require.Equal(t, []Warning{{"options[].nested_opt_grps",
 					`nested_opt_grps of "x", which is inactive,` +
 						` are cleared: with those of "z" they would create a cycle of option groups`}}, last.Warnings)
@@ -286,7 +289,8 @@ func TestNestedOptionGroupsRejectCycles(t *testing.T) {
 		{"one that was flushed gives way, with all its nested groups, and is enabled without them",
 			[]string{groups, under("x", "A", `B","C`), flushed(`M {"options":[]}`),
 				under("y", "C", "B"), under("z", "B", "A"),
-				`M {"options":[{"ref_id":"x","price":0,"available":true}]}`}, func(t *testing.T, h *memoryDB, last Plan) {
+				`M {"options":[{"ref_id":"x","price":0,"available":true}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, [][]string{{"A"}, {}, {"B"}, {"A"}},
 					[][]string{h.groupsOf("x"), h.groupsUnder("x"), h.groupsUnder("y"), h.groupsUnder("z")})
 				require.True(t, h.option("x").Active)

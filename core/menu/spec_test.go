@@ -238,7 +238,8 @@ func TestFlushDeactivatesUnlistedObjects(t *testing.T) {
 			}},
 		{"items: listed active, all others disabled, all item-store associations removed",
 			[]string{"S1" + two, "S2" + tea,
-				`M {"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`}, func(t *testing.T, h *memoryDB, last Plan) {
+				`M {"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.True(t, h.item("tea").Active)
 				require.False(t, h.item("cake").Active)
 				require.False(t, h.sells("S1", "tea") || h.sells("S1", "cake") || h.sells("S2", "tea"))

@@ -62,7 +62,8 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	groups, titles := make([]TimingGroup, len(raws)), map[string]int{}
 	failures := core.DecodeObjects(raws, func(i int) any { return &groups[i] })
 	for i := range groups {
-		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title), RefIDField: "title"}
+		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title),
+			RefIDField: "title"}
 		if failures[i] != nil {
 			v.AddFailure(at, raws[i], failures[i])
 			continue

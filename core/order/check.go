@@ -103,7 +103,8 @@ func check(d *Draft, v *core.Violations) {
 	body.text("coupon", d.Coupon, maxName)
 	body.text("instructions", d.Instructions, maxText)
 	if d.DeliverAt != nil && (*d.DeliverAt < minEpochMillis || *d.DeliverAt > maxEpochMillis) {
-		body.fail("delivery_datetime", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d", *d.DeliverAt))
+		body.fail("delivery_datetime", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d",
+			*d.DeliverAt))
 	}
 	checkCustomer(&d.Customer, fieldPath{v: v, prefix: "customer."})
 	for _, total := range d.Totals.list() {

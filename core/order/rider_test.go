@@ -51,16 +51,19 @@ func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 			Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
 		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"},
 			Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
-		{"no rider found after one was", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, noRider}, true,
+		{"no rider found after one was", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, noRider},
+			true,
 			""},
-		{"no rider found, repeated", Delivery{NoRiderFound, noRider}, NoRiderFound, asha, Delivery{NoRiderFound, noRider},
-			false, ""},
+		{"no rider found, repeated", Delivery{NoRiderFound, noRider}, NoRiderFound, asha,
+			Delivery{NoRiderFound, noRider}, false, ""},
 		{"another rider after NO-RIDER-FOUND", Delivery{NoRiderFound, noRider}, Assigned, ravi,
 			Delivery{Assigned, ravi}, true, ""},
 		{"unassigned", Delivery{Assigned, asha}, Unassigned, noRider, Delivery{Unassigned, noRider}, true, ""},
-		{"unassigned with another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, noRider}, true,
+		{"unassigned with another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, noRider},
+			true,
 			""},
-		{"another rider after UNASSIGNED", Delivery{Unassigned, noRider}, Assigned, ravi, Delivery{Assigned, ravi}, true,
+		{"another rider after UNASSIGNED", Delivery{Unassigned, noRider}, Assigned, ravi, Delivery{Assigned, ravi},
+			true,
 			""},
 		{"backwards", Delivery{OutForDelivery, asha}, AtStore, noRider, Delivery{AtStore, asha}, true, ""},
 		{"delivered again", Delivery{Delivered, asha}, Delivered, asha, Delivery{Delivered, asha}, false, ""},
@@ -115,7 +118,8 @@ func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 				assigned = noRider
 				continue
 			}
-			require.True(t, assigned == noRider || assigned == step.Rider, "riders are unassigned before another is assigned")
+			require.True(t, assigned == noRider || assigned == step.Rider,
+				"riders are unassigned before another is assigned")
 			assigned = step.Rider
 		}
 	})
@@ -186,8 +190,8 @@ func TestRidersAreMatchedByNormalizedPhoneNumbers(t *testing.T) {
 		{"12-34", "1234", true}, {"none", "nobody", false},
 	} {
 		one, other := Rider{Phone: row.one}, Rider{Phone: row.other}
-		require.Equal(t, []bool{row.same, row.same}, []bool{one.matches(other), other.matches(one)}, "%s and %s", row.one,
-			row.other)
+		require.Equal(t, []bool{row.same, row.same}, []bool{one.matches(other), other.matches(one)}, "%s and %s",
+			row.one, row.other)
 	}
 }
 

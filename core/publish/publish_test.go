@@ -121,7 +121,8 @@ func TestRenderingErrorsDecideTheResult(t *testing.T) {
 		waits bool
 	}{
 		{core.Errorf(core.Invalid, "no"), Failed, false}, {core.Errorf(core.NotFound, "no"), Skipped, false},
-		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is unavailable"), Waiting, true},
+		{core.Errorf(core.Unavailable, "down"), Waiting, true},
+		{errors.New("the database is unavailable"), Waiting, true},
 		{core.Errorf(core.Internal, "it fails at this menu"), Waiting, false},
 	} {
 		r := renderFailure(Work{}, c.err, noon)
@@ -151,17 +152,21 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	}{
 		// no request led to it
 		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
-		{Result{State: Published, Work: Work{Reference: later, PendingRequests: waiting[:1]}}, []string{change.String()},
+		{Result{State: Published, Work: Work{Reference: later, PendingRequests: waiting[:1]}},
+			[]string{change.String()},
 			"success"},
 		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()},
 			"success"},
-		{Result{State: Published, Work: Work{ExplicitRequests: asked}}, []string{first.String(), second.String()}, "success"},
+		{Result{State: Published, Work: Work{ExplicitRequests: asked}}, []string{first.String(), second.String()},
+			"success"},
 		{Result{State: Published, Work: Work{ExplicitRequests: asked[:1], PendingRequests: waiting[:1]}},
 			[]string{first.String(), change.String()}, "success"},
 		{Result{State: Published, Unchanged: true, Work: Work{PendingRequests: waiting}}, nil, ""},
-		{Result{State: Failed, Message: "503", Work: Work{PendingRequests: waiting[:1]}}, []string{change.String()}, "error"},
+		{Result{State: Failed, Message: "503", Work: Work{PendingRequests: waiting[:1]}}, []string{change.String()},
+			"error"},
 		{Result{State: Unlisted, Message: "not listed", Work: Work{PendingRequests: waiting}}, nil, ""},
-		{Result{State: Unlisted, Message: "not listed", Work: Work{ExplicitRequests: asked[:1]}}, []string{first.String()},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{ExplicitRequests: asked[:1]}},
+			[]string{first.String()},
 			"error"},
 		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{PendingRequests: waiting}},
 			[]string{change.String(), later.String()}, "success"},

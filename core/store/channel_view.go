@@ -50,7 +50,8 @@ func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
 			return nil, false, err
 		}
 		for _, stored := range page {
-			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms, stored.IncludedPlatforms}).ListedOn(platform.Name) ||
+			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms,
+				stored.IncludedPlatforms}).ListedOn(platform.Name) ||
 				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
 			}

@@ -42,9 +42,10 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 // failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.execute(ctx, job, func(int, int) {}, cause.Error(), func(request Request, state State, _ func() int64) Plan {
-		return Failed(request, state, message)
-	})
+	return i.execute(ctx, job, func(int, int) {}, cause.Error(),
+		func(request Request, state State, _ func() int64) Plan {
+			return Failed(request, state, message)
+		})
 }
 
 func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, total int), failure string,
@@ -89,7 +90,8 @@ func (p Plan) summary(request Request) any {
 		}
 		for _, w := range outcome.Warnings {
 			if len(warnings) < core.MaxFailedObjects {
-				warnings = append(warnings, core.Warning{Path: fmt.Sprintf("stores[%d].%s", i, w.Path), Message: w.Message})
+				warnings = append(warnings, core.Warning{Path: fmt.Sprintf("stores[%d].%s", i, w.Path),
+					Message: w.Message})
 			}
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 func TestAliasesInStoresNameThePlatform(t *testing.T) {
 	state := State{
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"},
+			{Name: "web", ServedBy: core.ServedByMerchant}},
 		Names: core.NewPlatformNames([]string{"a", "web"},
 			core.PlatformAlias{Alias: "zomato", Platform: "a", InEvents: true},
 			core.PlatformAlias{Alias: "shop", Platform: "web"}),
@@ -24,8 +25,9 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 		{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"zomato","platform_store_id":"R-9"}]}]}`, state)
 	require.Equal(t, []Outcome{
 		{"A", 101, "", []core.Warning{
-			{Path: "included_platforms", Message: `included_platforms names the platform "mars", which this business does ` +
-				`not have yet`},
+			{Path: "included_platforms",
+				Message: `included_platforms names the platform "mars", which this business does ` +
+					`not have yet`},
 			{Path: "platform_data",
 				Message: `platform_data names a platform twice; the entry under the alias is left out: "zomato"`}}},
 		{"A", 102, "", nil}, // the unused list gets no warning

@@ -10,7 +10,8 @@ import (
 
 func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
 	state := State{
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"},
+			{Name: "web", ServedBy: core.ServedByMerchant}},
 		Stores: map[string]Existing{
 			"s1": {ID: 1, Listing: Listing{Included: []string{"a"}},
 				PlatformData: []PlatformData{{Name: "a", PlatformStoreID: "R-1"}}},

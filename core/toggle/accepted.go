@@ -43,6 +43,7 @@ func (r ItemRequest) UnlistedWarnings(platforms int) []core.Warning {
 	if platforms > 0 {
 		return nil
 	}
-	return []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform; its menu is changed, " +
-		"and no platform is told"}}
+	return []core.Warning{{Path: "location_ref_id",
+		Message: "the store is listed on no platform; its menu is changed, " +
+			"and no platform is told"}}
 }

@@ -219,11 +219,13 @@ func TestSwitchOfAnUnlistedStoreWarns(t *testing.T) {
 	all, some := toggle.StoreRequest{}, toggle.StoreRequest{Platforms: []string{"zomato", "web"}}
 	require.Nil(t, all.UnlistedWarnings(nil, []string{"web"}))
 	require.Nil(t, some.UnlistedWarnings([]string{"a", "web"}, []string{"a", "web", "app"}))
-	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform, so nothing " +
-		"was switched; list it with excluded_platforms or included_platforms, then send this again"}},
+	require.Equal(t, []core.Warning{{Path: "location_ref_id",
+		Message: "the store is listed on no platform, so nothing " +
+			"was switched; list it with excluded_platforms or included_platforms, then send this again"}},
 		all.UnlistedWarnings(nil, nil))
-	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform; the change " +
-		"counts once it is listed there, with excluded_platforms or included_platforms"}},
+	require.Equal(t, []core.Warning{{Path: "location_ref_id",
+		Message: "the store is listed on no platform; the change " +
+			"counts once it is listed there, with excluded_platforms or included_platforms"}},
 		some.UnlistedWarnings([]string{"a", "web"}, nil))
 	require.Equal(t, []core.Warning{{Path: "platforms", Message: `the store is not listed on "zomato"; the change ` +
 		"counts once it is listed there"}}, some.UnlistedWarnings([]string{"a", "web"}, []string{"web"}),

@@ -146,7 +146,8 @@ type ResendResult struct {
 type BulkResends interface {
 	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
 	// returns more as false after the last one.
-	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (result ResendResult, more bool, err error)
+	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (result ResendResult, more bool,
+		err error)
 	// EndBulkResend ends the job with its final counts.
 	EndBulkResend(ctx context.Context, job core.Job, failure string) error
 }

@@ -101,8 +101,8 @@ func TestPostClassifiesHTTPErrors(t *testing.T) {
 		"no HTTP": {overTCP("http", respondsWith("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
 		"lying length": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200,
 			ConnectionBroken, "the server closed the connection before the response was complete"},
-		"endless headers": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
-			Protocol, "the response is not valid HTTP"},
+		"endless headers": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x",
+			1<<20)+"\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
 		"no such name": {fixedURL("http://nowhere.invalid"), 0, DNS,
 			"the server name nowhere.invalid was not found on the public internet"},
 		"nothing listens": {fixedURL("http://127.0.0.1:1"), 0, Connect,
@@ -135,7 +135,8 @@ func TestPostClassifiesTLSErrors(t *testing.T) {
 			"the server rejected the TLS handshake: protocol version not supported"},
 		"wants a certificate": {withTLS(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), 0, TLS,
 			"the server rejected the TLS handshake: certificate required"},
-		"wants one by TLS 1.2": {withTLS(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}),
+		"wants one by TLS 1.2": {withTLS(&tls.Config{ClientAuth: tls.RequireAnyClientCert,
+			MaxVersion: tls.VersionTLS12}),
 			0, TLS, "the server rejected the TLS handshake: handshake failure"},
 	})
 }

@@ -55,5 +55,6 @@ func TestUserCreateExtendsAnExistingUser(t *testing.T) {
 	wrong := servery(t, env, "user", "create", "--email", "kim@example.com", "--role", "viewer", "--business", "999")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, "does not exist")
-	require.Contains(t, create(), "admin, all businesses\nexists already, unchanged\n", "a failed change changes nothing")
+	require.Contains(t, create(), "admin, all businesses\nexists already, unchanged\n",
+		"a failed change changes nothing")
 }

@@ -38,7 +38,8 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 	}
 	a := newPluginAPI(t, dir, unlimited)
 	hubtest.WaitUntil(t, "every plugin to start, after a failed start too", func() bool {
-		return !slices.ContainsFunc(a.hub.config.Host.Status(), func(s pluginhost.Status) bool { return s.Description == nil })
+		return !slices.ContainsFunc(a.hub.config.Host.Status(),
+			func(s pluginhost.Status) bool { return s.Description == nil })
 	})
 	hubAt, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

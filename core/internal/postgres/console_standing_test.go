@@ -173,7 +173,8 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	for _, w := range work {
 		result := p.published(w)
 		if w.Platform == "b" && w.StoreRef == "s1" {
-			result = publishing.Result{Work: w, State: publishing.Failed, Message: "failed on purpose", At: p.clock.Now()}
+			result = publishing.Result{Work: w, State: publishing.Failed, Message: "failed on purpose",
+				At: p.clock.Now()}
 		} else if w.Platform == "b" {
 			result = publishing.Result{Work: w, State: publishing.Waiting, Uncounted: true,
 				Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}

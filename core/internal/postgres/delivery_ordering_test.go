@@ -45,8 +45,9 @@ func newOrderingHarness(t *testing.T) *orderingHarness {
 func orderEvent(db *postgres.DB, business core.BusinessID, order int64, sequence int) core.Event {
 	now := db.Clock().Now()
 	e := core.Event{
-		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: sequence,
-		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, sequence),
+		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order,
+		Sequence: sequence,
+		Body:     fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, sequence),
 	}
 	if sequence == 1 {
 		e.Type = core.OrderPlaced

@@ -35,7 +35,10 @@ func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
 			[]string{"s1/a", "s1/b"}},
 		{"a category", func() { p.send("-1", `{"categories":[{"ref_id":"mains","name":"Other"}]}`) },
 			[]string{"s1/a", "s1/b", "s2/a", "s2/b"}},
-		{"an item that no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) },
+		{"an item that no store sells", func() {
+			p.send("-1",
+				`{"options":[{"ref_id":"egg","title":"Other","price":1}]}`)
+		},
 			nil},
 		{"a master price that stores override",
 			func() { p.send("-1", `{"items":[{"ref_id":"rice","price":7}]}`) }, []string{"s2/a", "s2/b"}},
@@ -289,7 +292,8 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	work, _ = p.claim(me)
 	require.Len(t, work, 2)
 	for _, w := range work {
-		require.Equal(t, []core.ID{third}, w.ExplicitRequests, "a request during the publication waits for the next one")
+		require.Equal(t, []core.ID{third}, w.ExplicitRequests,
+			"a request during the publication waits for the next one")
 	}
 	p.stores(`{"ref_id":"s2","included_platforms":[]}`)
 	p.settleAll()

@@ -53,7 +53,8 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 		s.finish(owner, c, relay.Done)
 	}
 	events, waiting = s.status(first)
-	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"}, events)
+	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"},
+		events)
 	require.Empty(t, waiting)
 	_, waiting = s.status(second)
 	require.Equal(t, []string{"a"}, waiting, "it waited for the first")

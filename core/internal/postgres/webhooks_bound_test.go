@@ -69,7 +69,8 @@ func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	var running errgroup.Group
 	for n := range 8 {
 		shuffled := slices.Clone(inputs)
-		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(shuffled),
+			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		running.Go(func() error {
 			for range 3 {
 				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", shuffled); err != nil {

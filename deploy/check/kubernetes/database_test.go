@@ -159,6 +159,7 @@ func TestHubConnectionsFitTheDatabaseLimit(t *testing.T) {
 	}
 	const others = 10 // superusers, the operator, doctor, psql
 	if need := hubs*(perHub+1) + others; hubs < 6 || need > limit {
-		t.Errorf("%d hubs with %d connections and a listener each need %d, the database has %d", hubs, perHub, need, limit)
+		t.Errorf("%d hubs with %d connections and a listener each need %d, the database has %d", hubs, perHub, need,
+			limit)
 	}
 }

@@ -106,7 +106,8 @@ func (m *messages) help(tag *ast.BasicLit) {
 
 // errorCalls are the functions that take an error message, with the index of its first argument that can be one:
 // those of core, errors and fmt, and those that add a violation or a finding.
-var errorCalls = map[string]int{"Errorf": 0, "New": 0, "NoSuch": 2, "AddBody": 2, "Add": 2, "fail": 2, "invalidField": 2}
+var errorCalls = map[string]int{"Errorf": 0, "New": 0, "NoSuch": 2, "AddBody": 2, "Add": 2, "fail": 2,
+	"invalidField": 2}
 
 // logMethods are those of slog.Logger.
 var logMethods = []string{"Debug", "Info", "Warn", "Error", "Log", "LogAttrs",

@@ -85,14 +85,17 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 		".hidden/README.md":    {Data: []byte("wrongword")},
 		".github/SECURITY.md":  {Data: []byte("wrongword")},
 		"guides/first-sync.md": {Data: []byte("| a |\n|---|\n| wrongword |\n")},
-		"api.yaml": {Data: []byte("info:\n  description: |\n    One.\n\n    A wrongword.\n\n    ```\n    wrongword\n    ```\n" +
-			"x:\n  description: a wrongword\n  summary: \"wrongword\\tX\"\n  example: {description: wrongword}\n" +
-			"  examples: {a: {summary: wrongword, value: {title: wrongword}}}\n  properties:\n    title: {type: " +
-			"wrongword}\n")},
-		"events/a.schema.json": {Data: []byte("{\"title\": \"a\",\n \"properties\": {\"description\": {\"const\": \"wrongword\",\n" +
-			"  \"description\": \"\\\"a\\\" wrongword\"}}, \"anyOf\": [{\"description\": \"wrongword\"}]}")},
+		"api.yaml": {Data: []byte(
+			"info:\n  description: |\n    One.\n\n    A wrongword.\n\n    ```\n    wrongword\n    ```\n" +
+				"x:\n  description: a wrongword\n  summary: \"wrongword\\tX\"\n  example: {description: wrongword}\n" +
+				"  examples: {a: {summary: wrongword, value: {title: wrongword}}}\n  properties:\n    title: {type: " +
+				"wrongword}\n")},
+		"events/a.schema.json": {Data: []byte(
+			"{\"title\": \"a\",\n \"properties\": {\"description\": {\"const\": \"wrongword\",\n" +
+				"  \"description\": \"\\\"a\\\" wrongword\"}}, \"anyOf\": [{\"description\": \"wrongword\"}]}")},
 	}
-	root["a.go"] = &fstest.MapFile{Data: []byte("package a\n\n// wrongword\nvar a = f(\"One \" +\n\t\"wrongword.\", 'a', 1, \"\", \"wrongword\", `The\n wrongword`)\n")}
+	root["a.go"] = &fstest.MapFile{Data: []byte(
+		"package a\n\n// wrongword\nvar a = f(\"One \" +\n\t\"wrongword.\", 'a', 1, \"\", \"wrongword\", `The\n wrongword`)\n")}
 	findings, err := lint(root, []Source{
 		Markdown{Names: []string{"README.md", "SECURITY.md"}}, Markdown{Dir: "guides", Names: []string{"*.md"}},
 		OpenAPI{"api.yaml"}, Schemas{"events"},

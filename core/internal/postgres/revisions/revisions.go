@@ -98,7 +98,8 @@ func (t VersionedTable) EarlierRows(condition string) string {
 // before.
 func (t VersionedTable) Remove(undone string) string {
 	return queries.With("remove", postgres.Args{"undone": bun.Safe(undone), "table": bun.Ident(t.Name),
-		"business": bun.Safe("?0"), "same": bun.Safe(`(` + Qualified("present", t.Keys) + `) = (` + Qualified("undone", t.Keys) + `)`)})
+		"business": bun.Safe("?0"), "same": bun.Safe(`(` + Qualified("present", t.Keys) + `) = (` + Qualified("undone",
+			t.Keys) + `)`)})
 }
 
 // Restore returns a common table expression, changed, that restores the rows that existed
