@@ -32,6 +32,15 @@ type handler func(c *fiber.Ctx, caller core.Caller) error
 
 // routes returns the route table. Paths match with and without a trailing slash, and the first match of a method wins.
 func (s *Server) routes() []route {
+	return slices.Concat(s.catalogueRoutes(), s.webhookRoutes(), s.orderRoutes(), s.channelRoutes(), []route{
+		{"GET", "/healthz", "", "", noBody, s.health},
+		{"GET", "/readyz", "", "", noBody, s.ready},
+		{"GET", "/openapi.json", "", "", noBody, s.openAPI},
+	})
+}
+
+// catalogueRoutes are those of stores and menus, and of the jobs that change them.
+func (s *Server) catalogueRoutes() []route {
 	return []route{
 		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, bulk, s.postStores},
 		{"GET", "/external/api/v1/stores/", core.ScopePOS, LimitRead, noBody, s.listStores},
@@ -53,6 +62,12 @@ func (s *Server) routes() []route {
 		{"POST", "/external/api/v1/revisions/:id/rollback/", core.ScopePOS, LimitOperations, noBody, s.postRollback},
 		{"GET", "/external/api/v1/checklist/", core.ScopePOS, LimitRead, noBody, s.getChecklist},
 		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, noBody, s.getJob},
+	}
+}
+
+// webhookRoutes are those of webhooks, their deliveries and the types of events.
+func (s *Server) webhookRoutes() []route {
+	return []route{
 		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, webhooks, s.postWebhook},
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, noBody, s.listWebhooks},
 		{"POST", "/external/api/v1/webhooks/bulk/", core.ScopePOS, LimitWebhooks, lists, s.postWebhooks},
@@ -70,7 +85,12 @@ func (s *Server) routes() []route {
 
 		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, noBody, s.listEventTypes},
 		{"GET", "/external/api/v1/events/catalogue/:event_type/", core.ScopePOS, LimitRead, noBody, s.getEventType},
+	}
+}
 
+// orderRoutes are those of orders and riders, and of the actions of platforms.
+func (s *Server) orderRoutes() []route {
+	return []route{
 		{"GET", "/external/api/v1/orders/", core.ScopePOS, LimitRead, noBody, s.listOrders},
 		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, noBody, s.getOrder},
 		{"PUT", "/external/api/v1/orders/:id/", core.ScopePOS, LimitOrderUpdates, small, s.putOrder},
@@ -84,7 +104,12 @@ func (s *Server) routes() []route {
 			s.postFeatureAction},
 		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, noBody, s.getAction},
 		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, callbacks, s.postCallback},
+	}
+}
 
+// channelRoutes are those of ordering channels.
+func (s *Server) channelRoutes() []route {
+	return []route{
 		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, orders, s.postOrder},
 		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, noBody, s.getOrder},
 		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, small, s.putChannelOrderStatus},
@@ -92,10 +117,6 @@ func (s *Server) routes() []route {
 		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, noBody, s.getEffectiveMenu},
 		{"GET", "/channel/api/v1/stores/:ref_id/deliverable/", anyScope, LimitRead, noBody, s.getDeliverable},
 		{"GET", "/channel/api/v1/deliverable/", anyScope, LimitRead, noBody, s.listDeliverableStores},
-
-		{"GET", "/healthz", "", "", noBody, s.health},
-		{"GET", "/readyz", "", "", noBody, s.ready},
-		{"GET", "/openapi.json", "", "", noBody, s.openAPI},
 	}
 }
 
