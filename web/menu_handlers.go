@@ -28,15 +28,9 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkCallback(request.CallbackURL); err != nil {
-		return err
-	}
-	now := s.Clock.Now()
-	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.MenuJob, Subject: location, Body: body,
-		CallbackURL: request.CallbackURL, DryRun: dryRun, CreatedAt: now, Actor: caller.Actor(),
-	}
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+	job, err := s.enqueue(c, caller, core.Job{Kind: core.MenuJob, Subject: location, Body: body,
+		CallbackURL: request.CallbackURL, DryRun: dryRun})
+	if err != nil {
 		return err
 	}
 	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: location})

@@ -21,15 +21,9 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkCallback(request.CallbackURL); err != nil {
-		return err
-	}
-	now := s.Clock.Now()
-	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.StoreJob, Body: body,
-		CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
-	}
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+	job, err := s.enqueue(c, caller, core.Job{Kind: core.StoreJob, Body: body,
+		CallbackURL: request.CallbackURL})
+	if err != nil {
 		return err
 	}
 	return respondQueued(c, job, envelope{

@@ -19,15 +19,9 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkCallback(request.CallbackURL); err != nil {
-		return err
-	}
-	now := s.Clock.Now()
-	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body,
-		CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
-	}
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+	job, err := s.enqueue(c, caller, core.Job{Kind: core.TimingJob, Body: body,
+		CallbackURL: request.CallbackURL})
+	if err != nil {
 		return err
 	}
 	message := pluralize(len(request.Groups), "timing group") +

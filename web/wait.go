@@ -56,6 +56,16 @@ func (r route) checkWait(c *fiber.Ctx) error {
 	return nil
 }
 
+// enqueue stores a job of the caller. Kind, body and callback are set.
+func (s *Server) enqueue(c *fiber.Ctx, caller core.Caller, job core.Job) (core.Job, error) {
+	if err := s.checkCallback(job.CallbackURL); err != nil {
+		return job, err
+	}
+	job.CreatedAt = s.Clock.Now()
+	job.ID, job.Business, job.Actor = core.NewID(job.CreatedAt), caller.Business, caller.Actor()
+	return job, s.Jobs.Enqueue(c.UserContext(), job, requestID(c))
+}
+
 // respondQueued responds to a request that has queued a job. With the parameter wait, awaitJob responds later.
 func respondQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
 	reply.Status, reply.Reference = "success", work.ID.String()

@@ -132,7 +132,7 @@ func TestOrdersOfAMenuAreValid(t *testing.T) {
 	effective := menu.EffectiveMenu{StoreRefID: "s1"}
 	for n := range 12 {
 		effective.Items = append(effective.Items, menu.EffectiveItem{RefID: fmt.Sprint("item-", n), Title: "A dish",
-			OptionGroupRefIDs: []string{"sizes"}})
+			CurrentStock: -1, OptionGroupRefIDs: []string{"sizes"}})
 	}
 	effective.OptionGroups = []menu.EffectiveOptionGroup{{RefID: "sizes", MinSelectable: 1, MaxSelectable: 1}}
 	effective.Options = []menu.EffectiveOption{{RefID: "large", Title: "Large", OptGrpRefIDs: []string{"sizes"}}}

@@ -21,19 +21,15 @@ import (
 func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
 	change access.Change) error {
 	err := w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
+		sub, err := w.lock(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}
-		if row.Active == active {
+		if sub.Active == active {
 			return core.Errorf(core.Conflict, "the webhook has changed: this page shows its current state")
 		}
-		sub, err := subscription(w.db, row)
-		if err != nil {
-			return err
-		}
 		change.Object = fmt.Sprintf("webhook/%d", id)
-		change.Before, change.After = map[string]any{"active": row.Active}, map[string]any{"active": active}
+		change.Before, change.After = map[string]any{"active": sub.Active}, map[string]any{"active": active}
 		before := sub
 		sub.Active, sub.UpdatedAt = active, w.db.Clock().Now()
 		if active {
@@ -54,11 +50,7 @@ func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, i
 func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
 	change access.Change) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		sub, err := subscription(w.db, row)
+		sub, err := w.lock(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}

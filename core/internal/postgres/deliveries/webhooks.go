@@ -74,11 +74,7 @@ func eventValue(h webhook.EventHeader) webhook.EventValue { return cmp.Or(h.Valu
 func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
 	decide func(*webhook.Subscription) error) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		sub, err := subscription(w.db, row)
+		sub, err := w.lock(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}
@@ -131,11 +127,7 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 	decide func(*webhook.Subscription),
 ) (sub webhook.Subscription, err error) {
 	err = w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		if sub, err = subscription(w.db, row); err != nil {
+		if sub, err = w.lock(ctx, tx, business, id); err != nil {
 			return err
 		}
 		decide(&sub)
@@ -251,6 +243,16 @@ func checkActiveLimit(ctx context.Context, tx bun.Conn, before, sub webhook.Subs
 			others, sub.EventType)
 	}
 	return nil
+}
+
+// lock reads a subscription that the transaction changes.
+func (w Webhooks) lock(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	id int64) (webhook.Subscription, error) {
+	row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
+	if err != nil {
+		return webhook.Subscription{}, err
+	}
+	return subscription(w.db, row)
 }
 
 func (w Webhooks) read(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
