@@ -60,8 +60,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Scope}, {Label: text.State}, {Label: text.Created}, {Label: text.LastUsed},
 		{Label: text.KeyEnded}}}
 	ids := make([]string, len(found))
-	names := []ui.Option{}
-	working := []ui.Option{}
+	names, working := []ui.Option{}, []ui.Option{}
 	var causes []ui.Cause
 	for i, key := range found {
 		ids[i] = fmt.Sprint(key.ID)

@@ -2,7 +2,6 @@ package cause
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,54 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/core/store"
 )
-
-func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
-	p := console.Plugin{ID: "aggregator-a", Enabled: enabled, State: state, Since: since,
-		Hubs: []console.PluginHub{{State: state}}}
-	for _, text := range faults {
-		p.Faults = append(p.Faults, console.PluginFault{At: since, Text: text, Ended: true})
-	}
-	return p
-}
-
-func TestPluginStateIsExplained(t *testing.T) {
-	missing := pluginIn("ready", true)
-	missing.Hubs = nil
-	degraded := pluginIn("degraded", true)
-	degraded.Health = "it says that it is degraded: the cache is cold"
-	partly := pluginIn("ready", true)
-	partly.Hubs = append(partly.Hubs, console.PluginHub{State: "quarantined"})
-	for name, row := range map[string]struct {
-		plugin console.Plugin
-		state  ui.State
-		says   string
-	}{
-		"disabled":          {pluginIn("stopped", false), ui.Held, "An operator has disabled plugin aggregator-a"},
-		"never started":     {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "No hub has run plugin x yet"},
-		"in no running hub": {missing, ui.Err, "No running hub has plugin aggregator-a"},
-		"quarantined": {pluginIn("quarantined", true, "its process ended"), ui.Err,
-			"failed too often and has been stopped since 21 Nov 09:30 UTC: its process ended"},
-		"quarantined in one of two": {partly, ui.Err, "failed too often"},
-		"quarantined without a reason": {pluginIn("quarantined", true), ui.Err,
-			"has been stopped since 21 Nov 09:30 UTC."},
-		"restarting": {pluginIn("backoff", true, "no memory"), ui.Err,
-			"restarts in a moment: no memory"},
-		"degraded": {pluginIn("degraded", true), ui.Warn, "has reported a problem since 21 Nov 09:30 UTC."},
-		"degraded with a reason": {degraded, ui.Warn,
-			"has reported a problem since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
-		"starting":            {pluginIn("starting", true), ui.Run, "is starting"},
-		"ready":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
-		"ready after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := Plugin(row.plugin, time.UTC)
-			require.Equal(t, row.state, c.State)
-			require.Contains(t, c.Text, row.says)
-		})
-	}
-}
 
 // sold is an item at a store that sells it.
 var sold = console.ItemStore{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
@@ -213,91 +165,6 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 		ItemVisibilityOn(rejected, sold, tasty(&down, &old), since))
 }
 
-// explainedStore is a store on a platform and its expected visibility.
-type explainedStore struct {
-	store     store.Stored
-	platform  string
-	plugin    *console.Plugin
-	published *publish.Publication
-	state     ui.State
-	label     string
-	says      string
-	remedy    Remedy
-}
-
-func requireExplainedStores(t *testing.T, rows map[string]explainedStore) {
-	t.Helper()
-	for name, row := range rows {
-		t.Run(name, func(t *testing.T) {
-			servedBy := "aggregator-a"
-			if row.platform == "web" {
-				servedBy = core.ServedByMerchant
-			}
-			visibility := StoreVisibility(row.store,
-				Platform{core.Platform{Name: row.platform, ServedBy: servedBy}, row.plugin, row.published}, since)
-			require.Contains(t, visibility.Why, row.says)
-			visibility.Why = ""
-			require.Equal(t, Visibility{State: row.state, Label: row.label, Remedy: row.remedy}, visibility)
-		})
-	}
-}
-
-// openStore returns an active store listed on tasty and web, after a change.
-func openStore(change func(*store.Stored)) store.Stored {
-	yes, no := true, false
-	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
-		OrderingEnabled: &yes, HideFromUI: &no}}
-	if change != nil {
-		change(&s)
-	}
-	return s
-}
-
-func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
-	open := openStore(nil)
-	ready, degraded, down := pluginIn("ready", true), pluginIn("degraded", true),
-		pluginIn("quarantined", true, "no memory")
-	requireExplainedStores(t, map[string]explainedStore{
-		"live":                    {open, "tasty", &ready, nil, ui.OK, "Live", "", AtStore},
-		"live on an own platform": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
-		"no platform list": {openStore(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &ready, nil,
-			ui.Neutral, "Not listed", "The store is not listed on this platform", AtStore},
-		"closed by its hours": {openStore(func(s *store.Stored) {
-			s.Timings = []store.Timing{{Day: "sunday",
-				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &ready, nil, ui.Warn, "Closed now", "closed now", AtStore},
-		"closed, and menu rejected": {openStore(func(s *store.Stored) {
-			s.Timings = []store.Timing{{Day: "sunday",
-				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &ready, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live",
-			"not published",
-			AtSettings},
-		"plugin down": {open, "tasty", &down, nil, ui.Err, "Not live",
-			"failed too often and has been stopped", AtPlugin},
-		"plugin degraded": {open, "tasty", &degraded, nil, ui.OK, "Live", "", AtStore},
-		"plugin unknown": {open, "tasty", nil, nil, ui.Err, "Not live",
-			"The platform needs plugin aggregator-a",
-			AtSettings},
-	})
-}
-
-func TestPlatformWithoutAMenuIsKnown(t *testing.T) {
-	for name, row := range map[string]struct {
-		published *publish.Publication
-		lacks     bool
-	}{
-		"unknown":      {nil, false},
-		"published":    {&publish.Publication{State: publish.Published}, false},
-		"first waits":  {&publish.Publication{State: publish.Waiting}, true},
-		"first failed": {&publish.Publication{State: publish.Failed}, true},
-		"newer failed": {&publish.Publication{State: publish.Failed, PublishedAt: since}, false},
-		"unlisted":     {&publish.Publication{State: publish.Unlisted, PublishedAt: since}, true},
-		"none sent":    {&publish.Publication{State: publish.Skipped}, true},
-	} {
-		require.Equal(t, row.lacks, tasty(nil, row.published).LacksMenu(), name)
-	}
-}
-
 func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
 	ready := pluginIn("ready", true)
 	published := publish.Publication{State: publish.Published, PublishedAt: since}
@@ -371,109 +238,4 @@ func TestItemAtAllItsStoresSaysSo(t *testing.T) {
 		i.Stores = append(i.Stores, itemStore(func(s *console.ItemStore) { s.Store.RefID = "S-2" }))
 	})
 	require.Equal(t, "Customers can order the item at all 2 stores that sell it.", Item(sold, nil, since).Text)
-}
-
-func TestStoreMenuStateIsExplained(t *testing.T) {
-	open, ready := openStore(nil), pluginIn("ready", true)
-	requireExplainedStores(t, map[string]explainedStore{
-		"publishing failed": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live",
-			"not published: it answered 401", AtSettings},
-		"change rejected": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn,
-			"Old menu", "shows the menu of 21 Nov 09:30 UTC. A newer change failed: it answered 401",
-			AtSettings},
-		"change waiting": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
-				Note: "the plugin is down"}, ui.Warn, "Menu waiting",
-			"shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is down", AtSettings},
-		"publication waiting": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waiting",
-			"is waiting to be published: the plugin is down", AtSettings},
-		"being published": {open, "tasty", &ready, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing",
-			"being published", AtStore},
-		"item missing": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Published,
-				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"},
-					{Entity: "item", RefID: "dal", Message: "no name"}}},
-			ui.Warn, "Live, 1 item missing", "Published without 1 item (dal): no image", AtItem},
-		"objects of several kinds missing": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Published,
-				Errors: []publish.Problem{{Entity: "option", RefID: "hot", Message: "no"},
-					{Entity: "item", RefID: "dal"}}},
-			ui.Warn, "Live, 2 objects missing", "Published without 2 objects (hot, …): no", AtItem},
-		"menus not sent": {open, "tasty", &ready,
-			&publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "Not listed",
-			"it takes none", AtStore},
-	})
-}
-
-func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
-	yes := true
-	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
-		OrderingEnabled: &yes}}
-	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
-	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, cause)
-	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
-}
-
-func TestRejectionSuggestsARemedy(t *testing.T) {
-	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
-		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
-	for message, want := range map[string]string{
-		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
-		"unknown partner key":                            "Check the secret api_key in the settings of the platform.",
-		"the server name api.example.com was not found on the public internet": "Check the URL api in the settings of " +
-			"the platform.",
-		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the settings of the " +
-			"platform.",
-		"the aggregator responded with 503 Service Unavailable": "",
-		"products[0].categories must be an array":               "",
-		`the category "mains" does not exist`:                   "",
-	} {
-		require.Equal(t, want, SettingsRemedy(about, message), message)
-	}
-	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
-	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
-		&console.Plugin{About: about})
-	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
-	require.Contains(t, cause.Detail, "the secret api_key")
-	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
-}
-
-func TestStatusOfAPlatformIsExplained(t *testing.T) {
-	for message, want := range map[string]string{
-		"the aggregator responded with 401: unknown key":        "tasty rejected the login (401: unknown key)",
-		"the aggregator responded with 422":                     "tasty rejected the menu (422)",
-		"the aggregator responded with 503 Service Unavailable": "tasty is unavailable (503 Service Unavailable)",
-		"the aggregator responded with 400 Bad Request":         "tasty responded with error 400 Bad Request",
-		"plugin aggregator-a is not running":                    "the plugin of tasty (aggregator-a) is not running",
-		"photo required":                                        "photo required",
-	} {
-		require.Equal(t, want, menuMessage("tasty", message))
-	}
-	require.Equal(t, "tasty rejected the content (422: no outlet 17)",
-		PlatformMessage("tasty", "the aggregator responded with 422: no outlet 17"))
-	for message, want := range map[string]string{
-		"the aggregator responded with 422: no outlet 17": "content rejected (422: no outlet 17)",
-		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
-		"photo required": "photo required",
-	} {
-		require.Equal(t, "tasty rejects the menu of 1 store: "+want,
-			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
-	}
-}
-
-func TestPlatformNamesWhatServesIt(t *testing.T) {
-	require.Equal(t, "the merchant itself", ServedBy(core.Platform{ServedBy: core.ServedByMerchant}))
-	require.Equal(t, "plugin aggregator-a", ServedBy(core.Platform{ServedBy: "aggregator-a"}))
-}
-
-func TestFailedPluginNamesItsPlatforms(t *testing.T) {
-	down := pluginIn("quarantined", true, "no memory")
-	require.NotContains(t, Plugin(down, time.UTC).Detail, "connects")
-	for _, platform := range []string{"a", "b", "a", "c", "d"} {
-		down.Serves = append(down.Serves, console.Served{Platform: platform})
-	}
-	require.Contains(t, Plugin(down, time.UTC).Detail, "The plugin connects the hub to a, b, c, ….")
 }

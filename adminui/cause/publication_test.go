@@ -1,0 +1,56 @@
+package cause
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/console"
+)
+
+func TestRejectionSuggestsARemedy(t *testing.T) {
+	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
+		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
+	for message, want := range map[string]string{
+		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
+		"unknown partner key":                            "Check the secret api_key in the settings of the platform.",
+		"the server name api.example.com was not found on the public internet": "Check the URL api in the settings of " +
+			"the platform.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the settings of the " +
+			"platform.",
+		"the aggregator responded with 503 Service Unavailable": "",
+		"products[0].categories must be an array":               "",
+		`the category "mains" does not exist`:                   "",
+	} {
+		require.Equal(t, want, SettingsRemedy(about, message), message)
+	}
+	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
+	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
+		&console.Plugin{About: about})
+	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
+	require.Contains(t, cause.Detail, "the secret api_key")
+	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
+}
+
+func TestStatusOfAPlatformIsExplained(t *testing.T) {
+	for message, want := range map[string]string{
+		"the aggregator responded with 401: unknown key":        "tasty rejected the login (401: unknown key)",
+		"the aggregator responded with 422":                     "tasty rejected the menu (422)",
+		"the aggregator responded with 503 Service Unavailable": "tasty is unavailable (503 Service Unavailable)",
+		"the aggregator responded with 400 Bad Request":         "tasty responded with error 400 Bad Request",
+		"plugin aggregator-a is not running":                    "the plugin of tasty (aggregator-a) is not running",
+		"photo required":                                        "photo required",
+	} {
+		require.Equal(t, want, menuMessage("tasty", message))
+	}
+	require.Equal(t, "tasty rejected the content (422: no outlet 17)",
+		PlatformMessage("tasty", "the aggregator responded with 422: no outlet 17"))
+	for message, want := range map[string]string{
+		"the aggregator responded with 422: no outlet 17": "content rejected (422: no outlet 17)",
+		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
+		"photo required": "photo required",
+	} {
+		require.Equal(t, "tasty rejects the menu of 1 store: "+want,
+			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
+	}
+}
