@@ -59,7 +59,7 @@ func (b *bench) measure(ctx context.Context, m measurement) (measured []figures.
 		f := r.figures[one.name]
 		switch {
 		case f != nil:
-			f.Judge()
+			f.Evaluate()
 			measured = append(measured, *f)
 		case b.selected(one):
 			measured = append(measured, figures.Figure{Name: one.name, Error: cmp.Or(failed, "not measured")})

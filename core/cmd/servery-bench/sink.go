@@ -106,7 +106,7 @@ func (sinkCommand) Run(ctx context.Context) error {
 	})
 }
 
-// listen serves at an address until the process ends.
+// listen serves on a host and port until the process ends.
 func (s *Sink) listen(address string) net.Addr {
 	listener := must((&net.ListenConfig{}).Listen(s.ctx, "tcp", address))
 	server := fasthttp.Server{Handler: s.take, NoDefaultServerHeader: true, NoDefaultDate: true,
@@ -217,7 +217,7 @@ func (s *sink) await(suffix string, n int, wait time.Duration) (list []Arrival) 
 	return list
 }
 
-// awaitEach is await of n deliveries to the sink's URL, of which none arrives twice.
+// awaitEach is await of n deliveries to the URL of the sink. None may arrive twice.
 func (s *sink) awaitEach(n int, wait time.Duration) []Arrival {
 	list := s.await("/hook", n, wait)
 	distinct := len(byID(list))

@@ -70,8 +70,8 @@ func (f *Figure) Noted(values ...any) *Figure {
 	return f
 }
 
-// Judge sets whether the target is met, such as "< 2 ms", "<= 3x", or ">= 25%".
-func (f *Figure) Judge() {
+// Evaluate sets whether the target is met, such as "< 2 ms", "<= 3x", or ">= 25%".
+func (f *Figure) Evaluate() {
 	if f.Target == "" || f.Error != "" || f.Met != nil && !*f.Met {
 		return
 	}

@@ -14,14 +14,14 @@ import (
 
 func of(name, unit string) *Figure { return &Figure{Name: name, Unit: unit} }
 
-// judged is the figure with a target.
-func judged(f *Figure, target string, provided ...bool) *Figure {
+// evaluated is the figure with a target.
+func evaluated(f *Figure, target string, provided ...bool) *Figure {
 	with := *f
 	with.Target = target
 	for _, met := range provided {
 		with.Provided(met)
 	}
-	with.Judge()
+	with.Evaluate()
 	return &with
 }
 
@@ -65,12 +65,12 @@ func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
 		met bool
 		f   *Figure
 	}{
-		{true, judged(time, "< 20.1 ms")}, {false, judged(time, "< 20 ms")},
-		{true, judged(time, "<= 2x")}, {false, judged(time, "<= 1.9x")},
-		{true, judged(rate, ">= 50%")}, {false, judged(rate, ">= 51%")},
-		{true, judged(rate, ">= 2,000/s, in order", true)}, {false, judged(rate, ">= 950/s, in order", false)},
-		{true, judged(of("cpu", Percent).Measure(0.5), "< 1%")},
-		{false, judged(of("failed", "failed").Measure(1), "0")},
+		{true, evaluated(time, "< 20.1 ms")}, {false, evaluated(time, "< 20 ms")},
+		{true, evaluated(time, "<= 2x")}, {false, evaluated(time, "<= 1.9x")},
+		{true, evaluated(rate, ">= 50%")}, {false, evaluated(rate, ">= 51%")},
+		{true, evaluated(rate, ">= 2,000/s, in order", true)}, {false, evaluated(rate, ">= 950/s, in order", false)},
+		{true, evaluated(of("cpu", Percent).Measure(0.5), "< 1%")},
+		{false, evaluated(of("failed", "failed").Measure(1), "0")},
 	} {
 		require.Equal(t, c.met, *c.f.Met, "%s %s", c.f.Name, c.f.Target)
 	}
@@ -78,8 +78,8 @@ func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
 
 func TestFiguresAreFormattedAsATable(t *testing.T) {
 	figures := list(
-		judged(of("stores/accept", Milliseconds).Measure(80, 120.4, 90), "< 150 ms"),
-		judged(of("deliveries/drain", PerSecond).Measure(12345).Against([]float64{50000}), ">= 25%"),
+		evaluated(of("stores/accept", Milliseconds).Measure(80, 120.4, 90), "< 150 ms"),
+		evaluated(of("deliveries/drain", PerSecond).Measure(12345).Against([]float64{50000}), ">= 25%"),
 		(&Figure{Name: "stores/job", Unit: Milliseconds, Note: "%d stores"}).Measure(300).
 			Against([]float64{150}).Noted(5000),
 		of("idle/memory", Megabytes).Measure(61.31),
@@ -142,14 +142,14 @@ func TestRunsAreComparedByRatiosThenFigures(t *testing.T) {
 		of("stores/job", Milliseconds).Measure(100).Against([]float64{50}),
 		of("drain", PerSecond).Measure(1000).Against([]float64{2000}),
 		of("intake", PerSecond).Measure(1000),
-		judged(of("latency", Milliseconds).Measure(5), "< 10 ms"),
+		evaluated(of("latency", Milliseconds).Measure(5), "< 10 ms"),
 		of("gone", Milliseconds).Measure(5),
 	)
 	after := list(
 		of("stores/job", Milliseconds).Measure(200).Against([]float64{100}), // a slower machine
 		of("drain", PerSecond).Measure(1000).Against([]float64{1000}),
 		of("intake", PerSecond).Measure(800),
-		judged(of("latency", Milliseconds).Measure(5.4), "< 5.2 ms"),
+		evaluated(of("latency", Milliseconds).Measure(5.4), "< 5.2 ms"),
 		of("fresh", Milliseconds).Measure(1),
 		&Figure{Name: "idle/cpu", Error: "the hub went away"},
 	)
