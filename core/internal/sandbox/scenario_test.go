@@ -131,11 +131,14 @@ func TestSimulationReportsAnUnreachableHub(t *testing.T) {
 func TestOrdersOfAMenuAreValid(t *testing.T) {
 	effective := menu.EffectiveMenu{StoreRefID: "s1"}
 	for n := range 12 {
-		effective.Items = append(effective.Items, menu.EffectiveItem{RefID: fmt.Sprint("item-", n), Title: "A dish",
-			CurrentStock: -1, OptionGroupRefIDs: []string{"sizes"}})
+		effective.Items = append(effective.Items, menu.EffectiveItem{RefID: fmt.Sprint("item-", n),
+			ItemDetails: menu.ItemDetails{Title: "A dish"}, ItemStoreDetails: menu.ItemStoreDetails{CurrentStock: -1},
+			OptionGroupRefIDs: []string{"sizes"}})
 	}
-	effective.OptionGroups = []menu.EffectiveOptionGroup{{RefID: "sizes", MinSelectable: 1, MaxSelectable: 1}}
-	effective.Options = []menu.EffectiveOption{{RefID: "large", Title: "Large", OptGrpRefIDs: []string{"sizes"}}}
+	effective.OptionGroups = []menu.EffectiveOptionGroup{{RefID: "sizes",
+		OptionGroupDetails: menu.OptionGroupDetails{MinSelectable: 1, MaxSelectable: 1}}}
+	effective.Options = []menu.EffectiveOption{{RefID: "large", OptionDetails: menu.OptionDetails{Title: "Large"},
+		OptGrpRefIDs: []string{"sizes"}}}
 	orders, err := Orders(effective, "web", 40)
 	require.NoError(t, err)
 	different := map[string]bool{}
