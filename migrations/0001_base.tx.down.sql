@@ -1,4 +1,4 @@
-DROP TABLE sweep_cursors, retentions, clock_epoch, seal_check;
+DROP TABLE replicas, sweep_cursors, retentions, clock_epoch, seal_check;
 DROP FUNCTION enable_rls();
 
 -- The role itself stays, and so does its grant: other databases of the server may use it.

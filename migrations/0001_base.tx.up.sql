@@ -82,3 +82,12 @@ CREATE TABLE sweep_cursors (
     checked_until timestamptz NOT NULL
 );
 INSERT INTO sweep_cursors (name, checked_until) VALUES ('orders', '2000-01-01'), ('presence', '2000-01-01');
+
+-- The replicas that process work, each with the key of the advisory lock that its session holds. After the lock was
+-- free for a second, another replica ends the leases of the owner.
+CREATE TABLE replicas (
+    owner       uuid PRIMARY KEY,     -- in leases
+    session_key bigint NOT NULL,      -- a new one for each session
+    started_at  timestamptz NOT NULL,
+    ended_at    timestamptz           -- when its leases were ended; null: it has them
+);

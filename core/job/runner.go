@@ -17,6 +17,7 @@ import (
 
 // Config sets the runner's bounds. Zero values take the defaults.
 type Config struct {
+	Owner       core.ID       // of this replica in leases; the zero id: a new one
 	Parallel    int           // jobs at once: 4
 	MaxAttempts int           // then the job fails: 25
 	Lease       time.Duration // 15 s, renewed every third of it
@@ -83,7 +84,7 @@ func NewRunner(config Config, d Dependencies) *Runner {
 		running: map[core.ID]*Progress{},
 	}
 	r.engine = queue.New(queue.Config{
-		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
+		Name: "jobs", Owner: config.Owner, Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
 		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, StopWithin: config.StopWithin,
 	}, policy{r}, d.Clock, d.Log)
 	return r
@@ -91,6 +92,9 @@ func NewRunner(config Config, d Dependencies) *Runner {
 
 // Wake makes the runner claim soon. It never blocks.
 func (r *Runner) Wake() { r.engine.Wake() }
+
+// Control returns the engine as one to pause while this replica may not own its leases.
+func (r *Runner) Control() queue.Control { return r.engine }
 
 // Run works until the context ends, then waits for running jobs (at most StopWithin) and returns.
 func (r *Runner) Run(ctx context.Context) {
@@ -114,7 +118,7 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a claimed job. All jobs share one key, because they run in this process. The runner renews their
 // leases.
-func (p policy) Lease(core.Job) queue.Lease { return queue.Lease{} }
+func (p policy) Lease(job core.Job) queue.Lease { return queue.Lease{ID: job.ID.String()} }
 
 // Run makes one attempt at a job, which records its own outcome.
 func (p policy) Run(ctx context.Context, job core.Job) (struct{}, queue.Outcome) {

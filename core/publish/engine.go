@@ -19,7 +19,8 @@ type Observer interface {
 
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
-	Capacity int // publications in progress in this replica: 32
+	Owner    core.ID // of this replica in leases; the zero id: a new one
+	Capacity int     // publications in progress in this replica: 32
 	// of them for one plugin: half, so that a failing aggregator leaves capacity for others
 	PluginCapacity   int
 	EndpointLimit    int           // bound of the concurrency limit of one platform of a business: 8
@@ -71,7 +72,7 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, renderSlots: make(chan struct{}, config.MaxRenderings)}
 	e.engine = queue.New(queue.Config{
-		Name: "menus for aggregators", Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
+		Name: "menus for aggregators", Owner: config.Owner, Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
 		FinishBatch: 1, Finishers: config.Capacity,   // a menu waits for no other
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: firstLimit,
@@ -82,6 +83,9 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 
 // Wake makes the engine claim soon. It never blocks.
 func (e *Engine) Wake() { e.engine.Wake() }
+
+// Control returns the engine as one to pause while this replica may not own its leases.
+func (e *Engine) Control() queue.Control { return e.engine }
 
 // Run publishes until the context ends. It then finishes the running work, at most StopWithin, and returns.
 func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
@@ -97,7 +101,8 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes leased work. A platform of a business is the key, its plugin the group.
 func (policy) Lease(work Work) queue.Lease {
-	return queue.Lease{Key: work.Endpoint, Group: work.Plugin, Until: work.LeasedUntil}
+	return queue.Lease{ID: fmt.Sprintf("%d/%d/%s", work.Business, work.StoreID, work.Platform), Key: work.Endpoint,
+		Group: work.Plugin, Until: work.LeasedUntil}
 }
 
 // Run publishes. A platform is paused while its plugin is down or elsewhere, or while the aggregator throttles.
@@ -122,6 +127,9 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	if result.State == leftToPeer {
 		outcome.Next, outcome.PausedUntil = queue.Release, result.RetryAt
 		return result, outcome
+	}
+	if queue.Abandoned(ctx) && response == queue.NoRequest {
+		return result, queue.Outcome{Next: queue.Release}
 	}
 	if absent := p.Clock.Now().Add(p.UnavailablePause); result.Uncounted && absent.After(outcome.PausedUntil) {
 		outcome.PausedUntil = absent

@@ -103,14 +103,24 @@ func (e *Engine[T, R]) keyQueue(key int64) *keyQueue[T] {
 	return s
 }
 
-// addHeld adds n to the number of held items. The caller holds mu.
-func (e *Engine[T, R]) addHeld(group string, n int) {
-	e.held += n
-	if group == "" {
+// hold notes that an item is held. The caller holds mu.
+func (e *Engine[T, R]) hold(lease Lease) {
+	e.held++
+	e.ids[lease.ID] = struct{}{}
+	if lease.Group != "" {
+		e.groups[lease.Group]++
+	}
+}
+
+// drop notes that an item is no longer held. The caller holds mu.
+func (e *Engine[T, R]) drop(lease Lease) {
+	e.held--
+	delete(e.ids, lease.ID)
+	if lease.Group == "" {
 		return
 	}
-	if e.groups[group] += n; e.groups[group] == 0 {
-		delete(e.groups, group)
+	if e.groups[lease.Group]--; e.groups[lease.Group] == 0 {
+		delete(e.groups, lease.Group)
 	}
 }
 
@@ -148,6 +158,10 @@ func (e *Engine[T, R]) capacity() (c Capacity, resumed time.Time) {
 	if c.Items < e.config.Batch/8 && c.Items < e.config.Capacity/8 {
 		c.Items = 0 // small claims cost as much as large ones: wait for more capacity
 	}
+	if e.paused {
+		c.Items = 0
+	}
+	e.claiming = c.Items > 0
 	e.limited = c.Items < e.config.Batch || len(c.Busy)+len(c.BusyGroups) > 0
 	return c, resumed
 }

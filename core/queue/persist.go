@@ -40,19 +40,32 @@ const (
 )
 
 // retryUntil calls try until it succeeds, with pauses that double. It stops when the context ends or the time is past
-// until. A running call is not cut off by the context.
-func retryUntil(ctx context.Context, clock core.Clock, until time.Time, try func(context.Context) error) {
+// until. A running call is not cut off by the context. The channel that soon returns ends a pause when it is closed.
+func retryUntil(ctx context.Context, clock core.Clock, until time.Time, soon func() <-chan struct{},
+	try func(context.Context) error) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		ended := soon()
 		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		err := try(attempt)
 		cancel()
 		if err == nil {
 			return
 		}
-		core.SleepUntil(ctx, clock, clock.Now().Add(pause))
+		sleep(ctx, clock, clock.Now().Add(pause), ended)
 		if ctx.Err() != nil || clock.Now().After(until) {
 			return
 		}
+	}
+}
+
+// sleep returns at the given time, when the context ends, or when the channel is closed.
+func sleep(ctx context.Context, clock core.Clock, until time.Time, ended <-chan struct{}) {
+	timer, stop := clock.At(until)
+	defer stop()
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	case <-timer:
 	}
 }
 

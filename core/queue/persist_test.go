@@ -52,7 +52,7 @@ func TestRetryUntilStopsAtSuccessOrDeadline(t *testing.T) {
 			clock := clocktest.New()
 			ctx, cutOff := context.WithCancel(t.Context())
 			tries := 0
-			retryUntil(ctx, leaping{clock}, clock.Now().Add(c.within), func(try context.Context) error {
+			retryUntil(ctx, leaping{clock}, clock.Now().Add(c.within), func() <-chan struct{} { return nil }, func(try context.Context) error {
 				if tries++; tries == c.succeed {
 					return nil
 				}

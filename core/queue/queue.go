@@ -13,7 +13,8 @@
 //	         while the database is unavailable, and its item counts as held until it is recorded.
 //	release  An item that cannot start in time, or must not, returns to the table unchanged.
 //
-// A crash loses nothing: the leases expire, and another replica claims the items.
+// A crash loses nothing: another replica ends the leases, or they expire, and it claims the items. A replica that may
+// have lost its leases pauses its engines (pause.go).
 package queue
 
 import (
@@ -61,6 +62,7 @@ type Batch[T any] struct {
 
 // Lease describes a leased item to the engine.
 type Lease struct {
+	ID     string    // unique among the items of the table
 	Key    int64     // items of a key share a concurrency limit
 	Group  string    // items of a group share a part of the capacity; "": none
 	Until  time.Time // end of the lease; zero: the policy renews it
@@ -103,6 +105,7 @@ type FinishResult struct {
 // Config sets the bounds of an engine. All fields are required, except where a zero is explained.
 type Config struct {
 	Name          string        // of the items, in the log
+	Owner         core.ID       // of this replica in leases; the zero id: a new one
 	Capacity      int           // items leased to this replica at once
 	GroupCapacity int           // of them in one group; 0: all
 	Batch         int           // most items of one claim
@@ -127,12 +130,20 @@ type Engine[T, R any] struct {
 	owner   core.ID
 	signal  wakeSignal // wakes the claim loop
 	results chan finished[R]
-	work    context.Context // of every item, also of those that Start starts before Run; ended by cancel
+	work    context.Context // of the engine, also of items that Start starts before Run; ended by cancel
 	cancel  context.CancelFunc
 
 	mu        sync.Mutex
+	runs      context.Context // of running items; ended by cutOff
+	cutOff    context.CancelCauseFunc
+	paused    bool                   // by Pause
+	abandoned bool                   // by Abandon
+	claiming  bool                   // a claim is running
+	releasing bool                   // a release is running
+	retryNow  chan struct{}          // closed to end the pauses before results are recorded again
 	keyQueues map[int64]*keyQueue[T] // by key
 	groups    map[string]int         // items held, by group
+	ids       map[string]struct{}    // of items held, without reservations
 	held      int                    // leased or reserved, until recorded or released
 	released  []leased[T]            // still held; the claim loop releases them
 	claims    int                    // so far
@@ -147,10 +158,10 @@ type leased[T any] struct {
 	lease Lease
 }
 
-// finished is a result with the group of its item.
+// finished is a result with the lease of its item.
 type finished[R any] struct {
 	result R
-	group  string
+	lease  Lease
 }
 
 // New returns an engine that is idle until Run.
@@ -160,12 +171,18 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 	config.Finishers = cmp.Or(config.Finishers, 1)
 	config.FirstLimit = min(config.FirstLimit, config.KeyLimit)
 	config.ClaimPerKey = cmp.Or(config.ClaimPerKey, config.FirstLimit)
-	work, cutOff := context.WithCancel(context.Background())
+	work, cancel := context.WithCancel(context.Background())
+	runs, cutOff := context.WithCancelCause(work)
+	if config.Owner == (core.ID{}) {
+		config.Owner = core.NewID(clock.Now())
+	}
 	return &Engine[T, R]{
-		config: config, policy: policy, clock: clock, log: log, owner: core.NewID(clock.Now()),
-		signal: newWakeSignal(), work: work, cancel: cutOff,
+		config: config, policy: policy, clock: clock, log: log, owner: config.Owner,
+		signal: newWakeSignal(), work: work, cancel: cancel, runs: runs, cutOff: cutOff,
+		retryNow:  make(chan struct{}),
 		results:   make(chan finished[R], config.Capacity), // for all that is held: sending never blocks
 		keyQueues: map[int64]*keyQueue[T]{}, groups: map[string]int{},
+		ids: map[string]struct{}{},
 	}
 }
 
@@ -186,7 +203,7 @@ func (e *Engine[T, R]) Wake() { e.signal.Wake() }
 func (e *Engine[T, R]) Reserve(key int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.stopping || e.held >= e.config.Capacity {
+	if e.stopping || e.paused || e.held >= e.config.Capacity {
 		return false
 	}
 	now := e.clock.Now()
@@ -219,9 +236,14 @@ func (e *Engine[T, R]) Start(item T) {
 		e.release([]T{item})
 		return
 	}
+	defer e.mu.Unlock()
+	e.ids[work.lease.ID] = struct{}{}
+	if e.abandoned {
+		e.markForRelease(work)
+		return
+	}
 	s.waiting = append(s.waiting, work)
 	e.startWaiting(s)
-	e.mu.Unlock()
 }
 
 // ReleaseWaiting releases the matching items of a key that have not started.

@@ -16,16 +16,16 @@ func (e *Engine[T, R]) Run(ctx context.Context) {
 		recording.Go(e.finish)
 	}
 	for ctx.Err() == nil {
-		e.release(e.takeReleased())
+		e.releaseMarked()
 		e.claim(ctx)
 	}
 	e.stop()
-	e.release(e.takeReleased())
+	e.releaseMarked()
 	drain(&e.running, e.config.StopWithin, func() {
 		e.log.Warn("cancelling work at shutdown", "queue", e.config.Name)
 		e.cancel()
 	})
-	e.release(e.takeReleased())
+	e.releaseMarked()
 	close(e.results)
 	drain(&recording, e.config.StopWithin, func() {
 		e.log.Warn("giving results to the next lease at shutdown", "queue", e.config.Name)
@@ -40,16 +40,17 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 	capacity, resumed := e.capacity()
 	if capacity.Items > 0 {
 		batch, err := e.policy.Claim(ctx, e.owner, capacity, e.LeaseUntil())
-		switch {
-		case err != nil && ctx.Err() == nil:
-			e.log.Error("claiming work failed", "queue", e.config.Name, "error", err)
-		case err == nil:
-			e.accept(batch.Items)
-			if batch.More {
-				return
+		if err != nil {
+			batch = Batch[T]{}
+			if ctx.Err() == nil {
+				e.log.Error("claiming work failed", "queue", e.config.Name, "error", err)
 			}
-			next = earlier(next, batch.NextDue)
 		}
+		e.accept(batch.Items)
+		if batch.More {
+			return
+		}
+		next = earlier(next, batch.NextDue)
 	}
 	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
 }
@@ -67,11 +68,12 @@ func earlier(a, b time.Time) time.Time {
 func (e *Engine[T, R]) accept(items []T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.claiming = false
 	for _, item := range items {
 		work := leased[T]{item, e.policy.Lease(item)}
-		e.addHeld(work.lease.Group, 1)
+		e.hold(work.lease)
 		s := e.keyQueue(work.lease.Key)
-		if s.blockedIn == e.claims && !work.lease.Urgent {
+		if e.abandoned || s.blockedIn == e.claims && !work.lease.Urgent {
 			e.markForRelease(work)
 			continue
 		}
@@ -84,7 +86,7 @@ func (e *Engine[T, R]) accept(items []T) {
 // holds far more than it takes, advance releases what exceeds its allowance. The caller holds mu.
 func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 	now := e.clock.Now()
-	for !e.stopping && len(s.waiting) > 0 && s.running < s.limit.current {
+	for !e.stopping && !e.paused && len(s.waiting) > 0 && s.running < s.limit.current {
 		work := s.waiting[0]
 		s.waiting[0] = leased[T]{} // drop the reference to its content
 		s.waiting = s.waiting[1:]
@@ -94,7 +96,7 @@ func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 		}
 		s.runStarted(now)
 		e.running.Add(1)
-		go e.run(s, work)
+		go e.run(e.runs, s, work)
 	}
 	if allowed := s.allowed(now); s.maxWaiting > 0 && s.held() > 2*allowed {
 		keep := allowed - s.running - s.reserved
@@ -106,10 +108,10 @@ func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 }
 
 // run runs an item, passes on its result and starts the next items of its key.
-func (e *Engine[T, R]) run(s *keyQueue[T], work leased[T]) {
+func (e *Engine[T, R]) run(ctx context.Context, s *keyQueue[T], work leased[T]) {
 	defer e.running.Done()
 	began := e.clock.Now()
-	result, outcome := e.policy.Run(e.work, work.item)
+	result, outcome := e.policy.Run(ctx, work.item)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if outcome.PausedUntil.After(s.pausedUntil) {
@@ -117,11 +119,11 @@ func (e *Engine[T, R]) run(s *keyQueue[T], work leased[T]) {
 	}
 	switch outcome.Next {
 	case Finish:
-		e.results <- finished[R]{result, work.lease.Group}
+		e.results <- finished[R]{result, work.lease}
 	case Release:
 		e.markForRelease(work)
 	case Done:
-		e.addHeld(work.lease.Group, -1)
+		e.drop(work.lease)
 		e.Wake()
 	}
 	now := e.clock.Now()
@@ -142,7 +144,7 @@ func (e *Engine[T, R]) finish() {
 		effect := e.record(results)
 		e.mu.Lock()
 		for _, f := range batch {
-			e.addHeld(f.group, -1)
+			e.drop(f.lease)
 		}
 		for _, key := range effect.Blocked {
 			s := e.keyQueue(key)
@@ -160,12 +162,13 @@ func (e *Engine[T, R]) finish() {
 // record writes results and retries while the database is unavailable. It stops when the engine is cut off, or when
 // the leases have long expired and other replicas have claimed the items.
 func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
-	retryUntil(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
-		if effect, err = e.policy.Finish(ctx, e.owner, results); err != nil {
-			e.log.Error("recording results failed", "queue", e.config.Name, "results", len(results), "error", err)
-		}
-		return err
-	})
+	retryUntil(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), e.recordSoon,
+		func(ctx context.Context) (err error) {
+			if effect, err = e.policy.Finish(ctx, e.owner, results); err != nil {
+				e.log.Error("recording results failed", "queue", e.config.Name, "results", len(results), "error", err)
+			}
+			return err
+		})
 	return effect
 }
 
@@ -196,6 +199,14 @@ func (e *Engine[T, R]) markForRelease(work leased[T]) {
 	e.Wake()
 }
 
+// releaseMarked releases the items that are marked for release.
+func (e *Engine[T, R]) releaseMarked() {
+	e.release(e.takeReleased())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.releasing = false
+}
+
 // takeReleased takes the items that are marked for release. They are no longer held.
 func (e *Engine[T, R]) takeReleased() []T {
 	e.mu.Lock()
@@ -203,9 +214,9 @@ func (e *Engine[T, R]) takeReleased() []T {
 	items := make([]T, len(e.released))
 	for i, work := range e.released {
 		items[i] = work.item
-		e.addHeld(work.lease.Group, -1)
+		e.drop(work.lease)
 	}
-	e.released = nil
+	e.released, e.releasing = nil, true
 	return items
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -30,7 +31,8 @@ type Observer interface {
 
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
-	Capacity int // calls leased to this replica at once: 1024
+	Owner    core.ID // of this replica in leases; the zero id: a new one
+	Capacity int     // calls leased to this replica at once: 1024
 	// of them for one plugin: half, so that a failing aggregator leaves capacity for others
 	PluginCapacity int
 	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 16
@@ -85,7 +87,7 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]time.Time{}}
 	e.engine = queue.New(queue.Config{
-		Name: "calls to aggregators", Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
+		Name: "calls to aggregators", Owner: config.Owner, Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:    max(1, config.PluginCapacity/4), // the share of a plugin is checked only between claims
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: 2 * config.EndpointLimit,
 		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
@@ -95,6 +97,9 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 
 // Wake makes the engine claim soon. It never blocks.
 func (e *Engine) Wake() { e.engine.Wake() }
+
+// Control returns the engine as one to pause while this replica may not own its leases.
+func (e *Engine) Control() queue.Control { return e.engine }
 
 // Run makes calls until the context ends. It then finishes and records the running calls, at most StopWithin each. It
 // releases the calls that were not started.
@@ -111,7 +116,7 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a leased call. A platform of a business is the key, its plugin the group.
 func (policy) Lease(c Call) queue.Lease {
-	return queue.Lease{Key: c.Endpoint, Group: c.Plugin, Until: c.LeasedUntil}
+	return queue.Lease{ID: fmt.Sprintf("%d/%s", c.Business, c.OrderingKey), Key: c.Endpoint, Group: c.Plugin, Until: c.LeasedUntil}
 }
 
 // Run makes a call. If another replica has the plugin, the call is released to it, and the platform is paused.
@@ -126,8 +131,11 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	span.SetString("servery.platform", c.Platform)
 	span.SetString("servery.call", c.ID.String())
 	span.End(wrong)
-	if result.State == leftToPeer {
+	switch {
+	case result.State == leftToPeer:
 		return result, queue.Outcome{Next: queue.Release, PausedUntil: result.RetryAt}
+	case queue.Abandoned(ctx) && (result.Attempt == nil || !result.Attempt.Responded()):
+		return result, queue.Outcome{Next: queue.Release}
 	}
 	p.Observer.Called(result)
 	p.report(result)

@@ -44,6 +44,7 @@ type Observer interface {
 
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
+	Owner         core.ID       // of this replica in leases; the zero id: a new one
 	Capacity      int           // deliveries leased to this replica at once: 2048
 	Bodies        int           // bytes of large bodies held at once, before the one that exceeds it: 128 MiB
 	EndpointLimit int           // bound of the concurrency limit of an endpoint: 16
@@ -107,7 +108,7 @@ func NewEngine(config Config, d Dependencies) *Engine {
 		versions: versions{byWebhook: map[int64]version{}},
 	}
 	e.engine = queue.New(queue.Config{
-		Name: "deliveries", Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
+		Name: "deliveries", Owner: config.Owner, Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
 		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
 	}, policy{e}, d.Clock, d.Log)
@@ -122,6 +123,9 @@ func (e *Engine) LeaseUntil() time.Time { return e.engine.LeaseUntil() }
 
 // Wake makes the engine claim soon. It never blocks.
 func (e *Engine) Wake() { e.engine.Wake() }
+
+// Control returns the engine as one to pause while this replica may not own its leases.
+func (e *Engine) Control() queue.Control { return e.engine }
 
 // Run delivers until the context ends. It then finishes and records the running attempts, at most StopWithin each. It
 // releases the deliveries that were not started.

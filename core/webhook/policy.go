@@ -28,7 +28,7 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a leased delivery. Probes and manual resends start although the endpoint fails.
 func (policy) Lease(d Delivery) queue.Lease {
-	return queue.Lease{Key: d.Endpoint, Until: d.LeasedUntil, Urgent: d.Probe || d.Manual}
+	return queue.Lease{ID: d.ID.String(), Key: d.Endpoint, Until: d.LeasedUntil, Urgent: d.Probe || d.Manual}
 }
 
 // Run makes one attempt. If the webhook has changed since the delivery was read, the delivery is released instead.
@@ -46,6 +46,9 @@ func (p policy) Run(ctx context.Context, d Delivery) (Result, queue.Outcome) {
 	span.SetInt64("servery.attempt", int64(d.Attempts+1))
 	span.SetInt64("http.response.status_code", int64(record.Status))
 	span.End(record.Error)
+	if queue.Abandoned(ctx) && !record.Responded() {
+		return Result{}, queue.Outcome{Next: queue.Release}
+	}
 	result := resultOf(d, record, p.clock.Now())
 	p.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
 	p.report(result)

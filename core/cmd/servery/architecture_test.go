@@ -74,8 +74,8 @@ var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalo
 	"inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
-var storage = []string{"outbox", "jobs", "access", "publications", "platforms", "revisions", "calls", "deliveries",
-	"stores", "menus", "aliases",
+var storage = []string{"outbox", "jobs", "access", "publications", "replicas", "platforms", "revisions", "calls",
+	"deliveries", "stores", "menus", "aliases",
 	"availability", "orders", "consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed

@@ -33,6 +33,7 @@ type orderEvent struct {
 type orderSink struct {
 	url   string
 	delay time.Duration
+	gate  atomic.Pointer[chan struct{}] // while it is set, requests wait until it is closed
 
 	mu       sync.Mutex
 	byOrder  map[int64][]orderEvent
@@ -75,6 +76,12 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.byOrder[order] = append(s.byOrder[order], orderEvent{r.Header.Get("webhook-id"), what})
 	s.mu.Unlock()
+	if gate := s.gate.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-r.Context().Done():
+		}
+	}
 	if s.delay > 0 {
 		select {
 		case <-time.After(s.delay):

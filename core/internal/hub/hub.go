@@ -29,12 +29,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/toggle"
@@ -60,7 +62,8 @@ type Hub struct {
 	relay            *relay.Engine
 	aggregatorSender *webhook.Sender // to aggregators
 
-	timer      toggle.Timer // re-enables items and stores
+	membership *replicas.Membership // of the replicas that process work; nil without engines
+	timer      toggle.Timer         // re-enables items and stores
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
 
@@ -99,8 +102,9 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 // buildWorker creates the engines of the role worker.
 func (h *Hub) buildWorker(m *metrics) {
 	config, db, clock := h.config, h.db, h.db.Clock()
+	owner := core.NewID(clock.Now())
 	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
-	h.engine = webhook.NewEngine(webhook.Config{Lease: config.DeliveryLease, Tracer: config.Tracer},
+	h.engine = webhook.NewEngine(webhook.Config{Owner: owner, Lease: config.DeliveryLease, Tracer: config.Tracer},
 		webhook.Dependencies{Queue: deliveries.New(db), Poster: h.sender, Clock: clock,
 			Observer: observer{m, &h.tally, h.monitor}, Log: h.log})
 	outbox.UseStarter(db, h.engine)
@@ -118,12 +122,16 @@ func (h *Hub) buildWorker(m *metrics) {
 	for kind := range handlers {
 		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase
 	}
-	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
+	h.runner = job.NewRunner(job.Config{Owner: owner, Lease: config.JobLease, Memory: jobMemory{config.Memory},
 		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer},
 		job.Dependencies{Queue: jobs.New(db), Handlers: handlers, Clock: clock, Observer: m, Log: h.log})
 	h.wakeRunner = h.runner.Wake
-	h.buildPublisher(config, m)
-	h.buildRelay(config, m)
+	h.buildPublisher(owner, m)
+	h.buildRelay(owner, m)
+	h.membership = replicas.NewMembership(db, owner, map[replicas.Queue]queue.Control{
+		replicas.Deliveries: h.engine.Control(), replicas.Calls: h.relay.Control(),
+		replicas.Jobs: h.runner.Control(), replicas.Publications: h.publisher.Control(),
+	}, h.log)
 	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Log: h.log}
 }
 
@@ -219,12 +227,16 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	if enabled, err := h.db.RLSEnabled(ctx); err == nil && !enabled {
 		h.log.Warn("row-level security is off", "remedy", "run servery doctor")
 	}
+	leave, err := h.join(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	parts := h.startParts(work, maintainIn)
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(h.connections.Listener(listener)) }()
-	var err error
 	select {
 	case <-ctx.Done():
 		h.log.Info("stopping")
@@ -255,6 +267,26 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 		h.menuSender.Close()
 	}
 	return err
+}
+
+// join makes this replica known to the others. The returned function ends that; call it after the engines have stopped.
+func (h *Hub) join(ctx context.Context) (leave func(), err error) {
+	if h.membership == nil {
+		return func() {}, nil
+	}
+	if err := h.membership.Join(ctx); err != nil {
+		return nil, err
+	}
+	member, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.membership.Run(member)
+	}()
+	return func() {
+		end()
+		<-ended
+	}, nil
 }
 
 // startParts starts the background work of the hub, which runs until the context ends. The caller waits for the group.

@@ -3,6 +3,7 @@ package hub
 import (
 	"time"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
@@ -15,11 +16,11 @@ import (
 const menuSendTimeout = 20 * time.Second
 
 // buildPublisher creates the engine that publishes menus.
-func (h *Hub) buildPublisher(config Config, observer publish.Observer) {
-	clock := h.db.Clock()
+func (h *Hub) buildPublisher(owner core.ID, observer publish.Observer) {
+	config, clock := h.config, h.db.Clock()
 	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuSendTimeout,
 		KeepLimit: maxPluginResponse}, h.guard, clock)
-	h.publisher = publish.NewEngine(publish.Config{MaxRenderings: config.Renderings}, publish.Dependencies{
+	h.publisher = publish.NewEngine(publish.Config{Owner: owner, MaxRenderings: config.Renderings}, publish.Dependencies{
 		Queue: publications.New(h.db), Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
@@ -32,12 +33,12 @@ const maxPluginResponse = 64 << 10
 const minCallLease = 20 * time.Second
 
 // buildRelay creates the engine that calls aggregators.
-func (h *Hub) buildRelay(config Config, observer relay.Observer) {
-	clock := h.db.Clock()
+func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
+	config, clock := h.config, h.db.Clock()
 	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
 		h.guard,
 		clock)
-	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
+	h.relay = relay.NewEngine(relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
 		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
 		Sender: outbound{h.aggregatorSender}, Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})

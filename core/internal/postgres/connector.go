@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
@@ -30,6 +31,9 @@ var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and
 // lockTimeout bounds how long a migration waits for a lock, because others queue behind it.
 const lockTimeout = 10 * time.Second
 
+// hostTimeout is how long the server waits for a reply of a machine before it ends its sessions.
+const hostTimeout = 6 * time.Second
+
 // newConnector parses the database URL. It configures TLS itself: without sslmode a server
 // on another machine must show a valid certificate. A server on this machine need not use TLS.
 func newConnector(config Config) (driver.Connector, error) {
@@ -47,7 +51,8 @@ func newConnector(config Config) (driver.Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := append(sessionOptions(config), pgdriver.WithUser(u.User.Username()))
+	socket := u.Scheme == "unix" || query.Has("host")
+	options := append(sessionOptions(config, !socket), pgdriver.WithUser(u.User.Username()))
 	if password, given := u.User.Password(); given {
 		options = append(options, pgdriver.WithPassword(password))
 	}
@@ -58,7 +63,7 @@ func newConnector(config Config) (driver.Connector, error) {
 	return newPrimaryConnector(append(options, server...)), nil
 }
 
-func sessionOptions(config Config) []pgdriver.Option {
+func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
 	// plan_cache_mode applies to prepared statements (see DB.Prepare).
@@ -70,6 +75,11 @@ func sessionOptions(config Config) []pgdriver.Option {
 		params["lock_timeout"] = lockTimeout.Milliseconds()
 	}
 	params["statement_timeout"] = limit.Milliseconds()
+	if remote {
+		// The server ends the sessions of a machine that is gone, and their locks, after 6 s without a reply.
+		params["tcp_keepalives_idle"], params["tcp_keepalives_interval"] = 3, 1
+		params["tcp_user_timeout"] = hostTimeout.Milliseconds()
+	}
 	return []pgdriver.Option{
 		pgdriver.WithTimeout(limit),
 		pgdriver.WithDialTimeout(5 * time.Second),
@@ -162,6 +172,19 @@ func tlsConfig(host string, query url.Values) (*tls.Config, error) {
 	default:
 		return nil, fmt.Errorf("sslmode of SERVERY_DATABASE_URL must be disable, require or verify-full, not %q", mode)
 	}
+}
+
+// OpenSession opens a connection outside the pool, for the session lock of a replica. The caller closes it.
+func (db *DB) OpenSession(ctx context.Context) (*pgdriver.Conn, error) {
+	connector, err := newConnector(db.config)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opened.(*pgdriver.Conn), nil
 }
 
 // OpenForMigrations opens a pool of two connections; one of them holds the migration lock.
