@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 }
 
 func (t *table) Lease(i item) Lease {
-	return Lease{Key: i.key, Group: i.group, Until: i.until, Urgent: i.urgent}
+	return Lease{ID: strconv.Itoa(i.id), Key: i.key, Group: i.group, Until: i.until, Urgent: i.urgent}
 }
 
 func (t *table) Run(ctx context.Context, i item) (int, Outcome) {
