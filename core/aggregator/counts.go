@@ -3,6 +3,7 @@ package aggregator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,15 +13,20 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// countsInterval is how often a hub reports the statistics of its plugins.
-const countsInterval = 10 * time.Second
+// The intervals at which a hub reports the statistics of its plugins: after calls or a new state, and at rest.
+const (
+	countsInterval = 10 * time.Second
+	restInterval   = 30 * time.Second
+)
 
 // callCounts counts calls of plugins since the hub's start, for the console.
 type callCounts struct {
 	pluginhost.Observer
 	hubID      core.ID
 	reportedAt time.Time // reported
+	states     string    // of the plugins, as last reported
 	mu         sync.Mutex
+	called     bool                                      // since the last report
 	calls      map[string]map[string]*console.PluginCall // by plugin and call
 }
 
@@ -47,6 +53,7 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 		one.Failed = 1
 	}
 	t.calls[plugin][call].Add(one)
+	t.called = true
 }
 
 // byPlugin returns the call statistics of a plugin, by name.
@@ -61,9 +68,23 @@ func (t *callCounts) byPlugin(plugin string) []console.PluginCall {
 	return list
 }
 
+// takeChanged reports whether plugins were called or have another state since the last call of takeChanged.
+func (t *callCounts) takeChanged(plugins []pluginhost.Status) bool {
+	states := ""
+	for _, s := range plugins {
+		states += fmt.Sprintln(s.ID, s.Version, s.State, s.Description == nil)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	changed := t.called || t.states != states
+	t.called, t.states = false, states
+	return changed
+}
+
 // reportCounts reports the statistics of the plugins in this hub, at an interval.
 func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
-	if now.Sub(h.counts.reportedAt) < countsInterval {
+	since := now.Sub(h.counts.reportedAt)
+	if since < countsInterval || !h.counts.takeChanged(h.Status()) && since < restInterval {
 		return nil
 	}
 	h.counts.reportedAt = now
@@ -79,4 +100,11 @@ func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
 			Renderer: rendererID(s, about)})
 	}
 	return h.config.Reports.ReportCounts(ctx, list)
+}
+
+// StatusReport is the reported status of a plugin, for the command line and the console.
+type StatusReport struct {
+	pluginhost.Status
+	Renderer string   `json:"renderer"`
+	Log      []string `json:"log,omitzero"` // its last lines
 }

@@ -29,7 +29,9 @@ import (
 const (
 	// ReadyTimeout is how long a hub waits for its plugins at startup.
 	ReadyTimeout  = 5 * time.Second
-	applyInterval = 2 * time.Second // how often it reads the desired states
+	applyInterval = 5 * time.Second  // how often it looks at the plugins that are installed and running here
+	readInterval  = 30 * time.Second // how often it reads the desired states, in case a notification was lost
+	peerInterval  = 10 * time.Second // the same while other replicas may have a plugin that cannot be called here
 )
 
 // Plugin is the state of a plugin that all hubs share.
@@ -106,7 +108,11 @@ type Host struct {
 	reported           map[string]string
 	validated          map[string]string // the manifest that platforms' settings were last checked against, by plugin
 
-	recordedAt time.Time // when this worker last recorded its plugins
+	installed  []string      // as last added to the registry
+	absent     bool          // an enabled plugin is not installed here
+	readAt     time.Time     // when the desired states were last read; zero: they may have changed
+	woken      chan struct{} // buffered, one element
+	recordedAt time.Time     // when this worker last recorded its plugins
 
 	mu           sync.Mutex
 	lastSeen     map[string]time.Time // when a worker last had the plugin, by the database
@@ -121,7 +127,7 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		config: config, counts: newCallCounts(config.Observer, config.Clock.Now()),
 		storedDescriptions: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
 		validated: map[string]string{}, lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
-		inspecting: map[string]int{},
+		inspecting: map[string]int{}, woken: make(chan struct{}, 1),
 	}
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
@@ -181,13 +187,21 @@ func (h *Host) applyDesired(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.config.Registry.Add(ctx, installed); err != nil {
-		return err
+	if h.installed == nil || !slices.Equal(installed, h.installed) {
+		if err := h.config.Registry.Add(ctx, installed); err != nil {
+			return err
+		}
+		h.installed, h.readAt = slices.Concat([]string{}, installed), time.Time{}
+	}
+	if !h.mustRead() {
+		return nil
 	}
 	list, err := h.config.Registry.List(ctx)
 	if err != nil {
 		return err
 	}
+	h.readAt = time.Now()
+	h.absent = slices.ContainsFunc(list, func(p Plugin) bool { return p.Enabled && !slices.Contains(installed, p.ID) })
 	for id := range h.desired {
 		if !slices.ContainsFunc(list, func(p Plugin) bool { return p.ID == id }) { // it was removed
 			h.Stop(id)
@@ -281,15 +295,9 @@ func (h *Host) reportStatus(ctx context.Context) error {
 			return err
 		}
 		h.reported[s.ID] = string(text)
+		h.readAt = time.Time{} // it may have changed the renderer
 	}
 	return nil
-}
-
-// StatusReport is the reported status of a plugin, for the command line and the console.
-type StatusReport struct {
-	pluginhost.Status
-	Renderer string   `json:"renderer"`
-	Log      []string `json:"log,omitzero"` // its last lines
 }
 
 // Run applies desired states and reports states until the context ends. A worker also records its plugins.
@@ -300,17 +308,25 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-h.woken:
+			h.readAt = time.Time{}
 		case <-look.C:
 		}
-		if err := h.Refresh(ctx, worker); err != nil && ctx.Err() == nil {
+		if err := h.refresh(ctx, worker); err != nil && ctx.Err() == nil {
 			h.config.Log.Warn("plugin maintenance failed", "error", err)
 		}
 	}
 }
 
-// Refresh applies the desired states once, checks settings and reports. Run calls it at an interval; calls must not
-// overlap.
+// Refresh reads and applies the desired states once, checks settings and reports. Calls must not overlap each other or
+// Run.
 func (h *Host) Refresh(ctx context.Context, worker bool) error {
+	h.readAt = time.Time{}
+	return h.refresh(ctx, worker)
+}
+
+// refresh does what Refresh does, but reads the desired states only if they may have changed, or at an interval.
+func (h *Host) refresh(ctx context.Context, worker bool) error {
 	err := h.applyDesired(ctx)
 	if err == nil {
 		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()))

@@ -10,7 +10,7 @@ import (
 // A replica may lack a plugin that others have. Its worker then leaves the work to theirs. If no worker has had the
 // plugin for a while, that is reported.
 const (
-	servingInterval = 5 * time.Second  // how often a worker records its plugins
+	servingInterval = 15 * time.Second // how often a worker records its plugins
 	servingValidity = 30 * time.Second // how long a record is valid
 	peerRetryAfter  = 5 * time.Second  // how long work is left to others before the next check
 )
@@ -64,4 +64,26 @@ func (h *Host) recordServing(ctx context.Context) error {
 	}
 	h.recordedAt = now
 	return nil
+}
+
+// mustRead reports whether the desired states must be read again.
+func (h *Host) mustRead() bool {
+	interval := readInterval
+	if h.absent {
+		interval = peerInterval
+	}
+	for id, p := range h.desired {
+		if p.Enabled && !h.Plugin(id).Serves() {
+			interval = peerInterval
+		}
+	}
+	return time.Since(h.readAt) >= interval
+}
+
+// Wake makes Run read the desired states soon. It never blocks.
+func (h *Host) Wake() {
+	select {
+	case h.woken <- struct{}{}:
+	default:
+	}
 }

@@ -21,7 +21,8 @@ type Config struct {
 	Parallel    int           // jobs at once: 4
 	MaxAttempts int           // then the job fails: 25
 	Lease       time.Duration // 15 s, renewed every third of it
-	Poll        time.Duration // 1 s
+	Poll        time.Duration // 1 s, while there is work
+	Rest        time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
 	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
@@ -33,6 +34,7 @@ func (c Config) withDefaults() Config {
 	c.Parallel = cmp.Or(c.Parallel, 4)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 25)
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
+	c.Rest = cmp.Or(c.Rest, c.Poll, 5*time.Minute)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Limit = cmp.Or(c.Limit, 5*time.Minute)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
@@ -85,7 +87,7 @@ func NewRunner(config Config, d Dependencies) *Runner {
 	}
 	r.engine = queue.New(queue.Config{
 		Name: "jobs", Owner: config.Owner, Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
-		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, StopWithin: config.StopWithin,
+		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
 	}, policy{r}, d.Clock, d.Log)
 	return r
 }

@@ -28,6 +28,7 @@ type Config struct {
 	RenderSlotTime   time.Duration // 1 s; how long a rendering counts: a hanging one must not block the others
 	Lease            time.Duration // 60 s; longer than rendering and sending
 	Poll             time.Duration // 1 s; the poll interval without a wake-up
+	Rest             time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
 	UnavailablePause time.Duration // 5 s; the pause of a platform whose plugin is down
 	StopWithin       time.Duration // 10 s; then running work is cancelled
 }
@@ -39,6 +40,7 @@ func (c Config) withDefaults() Config {
 	c.MaxRenderings = cmp.Or(c.MaxRenderings, 1)
 	c.RenderSlotTime = cmp.Or(c.RenderSlotTime, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
+	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.UnavailablePause = cmp.Or(c.UnavailablePause, 5*time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
@@ -55,6 +57,10 @@ type Dependencies struct {
 	Log      *slog.Logger
 	Tracer   *core.Tracer // nil: none
 }
+
+// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
+// replica when it finds rows in the queue.
+const restPoll = 5 * time.Minute
 
 // firstLimit is the initial concurrency limit of a platform of a business without history.
 const firstLimit = 2
@@ -76,7 +82,7 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
 		FinishBatch: 1, Finishers: config.Capacity,   // a menu waits for no other
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: firstLimit,
-		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }

@@ -5,7 +5,7 @@
 // An item passes through these steps. Each has one owner, and none is lost:
 //
 //	claim    The claim loop leases due items within the replica's capacity. It is woken by a signal, at the due time
-//	         of the next item, and at an interval, which covers lost signals.
+//	         of the next item, and at an interval, which covers lost signals. The interval is longer at rest.
 //	wait     An item waits in the queue of its key until the concurrency limit of the key admits it. Items of one
 //	         key start in the order in which they were claimed.
 //	run      A goroutine runs the item. Its outcome adjusts the concurrency limit of the key.
@@ -117,7 +117,8 @@ type Config struct {
 	MaxWaiting    int           // most items that wait for a key in memory, beyond its limit; 0: as claimed
 	Lease         time.Duration // longer than a run and its recording, unless the policy renews leases
 	StartMargin   time.Duration // the part of the lease that must remain when an item starts
-	Poll          time.Duration // the interval of claims without a signal
+	Poll          time.Duration // the interval of claims without a signal, while there is work
+	Rest          time.Duration // the same after a claim that found nothing; 0: Poll
 	StopWithin    time.Duration // the time for running items to end at a stop, and again for recording their results
 }
 
@@ -168,6 +169,7 @@ type finished[R any] struct {
 func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *slog.Logger) *Engine[T, R] {
 	config.GroupCapacity = cmp.Or(config.GroupCapacity, config.Capacity)
 	config.FinishBatch = cmp.Or(config.FinishBatch, config.Capacity)
+	config.Rest = cmp.Or(config.Rest, config.Poll)
 	config.Finishers = cmp.Or(config.Finishers, 1)
 	config.FirstLimit = min(config.FirstLimit, config.KeyLimit)
 	config.ClaimPerKey = cmp.Or(config.ClaimPerKey, config.FirstLimit)

@@ -50,9 +50,19 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 		if batch.More {
 			return
 		}
+		if err == nil && len(batch.Items) == 0 && e.unlimited() {
+			next = e.clock.Now().Add(e.config.Rest)
+		}
 		next = earlier(next, batch.NextDue)
 	}
 	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
+}
+
+// unlimited reports whether the last claim was not limited by capacity.
+func (e *Engine[T, R]) unlimited() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.limited
 }
 
 // earlier returns the earlier time. A zero b is none.

@@ -38,6 +38,7 @@ type Config struct {
 	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 16
 	Lease          time.Duration // 20 s; longer than planning, an exchange and its recording
 	Poll           time.Duration // 1 s; the poll interval without a wake-up
+	Rest           time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
 	StopWithin     time.Duration // 10 s; then running calls are cancelled
 }
 
@@ -46,6 +47,7 @@ func (c Config) withDefaults() Config {
 	c.PluginCapacity = cmp.Or(c.PluginCapacity, max(1, c.Capacity/2))
 	c.EndpointLimit = cmp.Or(c.EndpointLimit, 16)
 	c.Lease = cmp.Or(c.Lease, 20*time.Second)
+	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
@@ -62,6 +64,10 @@ type Dependencies struct {
 	Tracer    *core.Tracer // nil: none
 	Log       *slog.Logger
 }
+
+// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
+// replica when it finds rows in the queue.
+const restPoll = 5 * time.Minute
 
 // firstLimit is the initial concurrency limit of a platform of a business without history.
 const firstLimit = 4
@@ -90,7 +96,7 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 		Name: "calls to aggregators", Owner: config.Owner, Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:    max(1, config.PluginCapacity/4), // the share of a plugin is checked only between claims
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: 2 * config.EndpointLimit,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }

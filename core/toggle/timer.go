@@ -21,12 +21,13 @@ type TimerStorage interface {
 type Timer struct {
 	Storage TimerStorage
 	Clock   core.Clock
+	Woken   <-chan struct{} // receives when a timer may have been set; nil: never
 	Log     *slog.Logger
 }
 
 const (
 	batchSize    = 500
-	pollInterval = time.Second            // for new requests
+	pollInterval = 30 * time.Second       // for timers whose signal was lost
 	minPause     = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
 )
 
@@ -48,6 +49,17 @@ func (t Timer) Run(ctx context.Context) {
 		if earliest := now.Add(minPause); wake.Before(earliest) {
 			wake = earliest
 		}
-		core.SleepUntil(ctx, t.Clock, wake)
+		t.sleep(ctx, wake)
+	}
+}
+
+// sleep returns at the given time, on a signal, or when the context ends.
+func (t Timer) sleep(ctx context.Context, until time.Time) {
+	timer, stop := t.Clock.At(until)
+	defer stop()
+	select {
+	case <-ctx.Done():
+	case <-t.Woken:
+	case <-timer:
 	}
 }

@@ -52,6 +52,7 @@ type Config struct {
 	FinishBatch   int           // most results of one transaction: 512
 	Lease         time.Duration // 20 s; longer than an exchange and its recording
 	Poll          time.Duration // 1 s; the poll interval without a wake-up
+	Rest          time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
 	StopWithin    time.Duration // 10 s; then running attempts are cancelled
 	Circuit       CircuitRules  // of failing endpoints
 	Tracer        *core.Tracer  // nil: none
@@ -64,11 +65,16 @@ func (c Config) withDefaults() Config {
 	c.Batch = cmp.Or(c.Batch, 512)
 	c.FinishBatch = cmp.Or(c.FinishBatch, 512)
 	c.Lease = cmp.Or(c.Lease, 20*time.Second)
+	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	c.Circuit = c.Circuit.withDefaults()
 	return c
 }
+
+// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
+// replica when it finds rows in the queue.
+const restPoll = 5 * time.Minute
 
 // firstLimit is the initial concurrency limit of an endpoint without history.
 const firstLimit = 4
@@ -110,7 +116,7 @@ func NewEngine(config Config, d Dependencies) *Engine {
 	e.engine = queue.New(queue.Config{
 		Name: "deliveries", Owner: config.Owner, Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
 	}, policy{e}, d.Clock, d.Log)
 	return e
 }

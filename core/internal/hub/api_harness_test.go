@@ -135,7 +135,7 @@ func (a *api) start(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
 	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run, a.hub.relay.Run,
-		a.hub.publisher.Run, a.hub.timer.Run, a.hub.waits.Run} {
+		a.hub.publisher.Run, a.hub.timer.Run, a.hub.waits.Run, a.hub.listenNotifications} {
 		parts.Add(1)
 		go func() {
 			defer parts.Done()

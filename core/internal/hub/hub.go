@@ -63,6 +63,7 @@ type Hub struct {
 	aggregatorSender *webhook.Sender // to aggregators
 
 	membership *replicas.Membership // of the replicas that process work; nil without engines
+	timerSet   chan struct{}        // buffered, one element: a timer was set
 	timer      toggle.Timer         // re-enables items and stores
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
@@ -77,7 +78,7 @@ type Hub struct {
 
 // New builds a hub. The database must be migrated and have its sealer.
 func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
-	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {},
+	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {}, timerSet: make(chan struct{}, 1),
 		sandbox: sandbox.NewRunner(db, config.Sandbox)}
 	m := newMetrics(db, config.Version, log)
 	publications.UseDebounce(db, config.Debounce)
@@ -132,7 +133,7 @@ func (h *Hub) buildWorker(m *metrics) {
 		replicas.Deliveries: h.engine.Control(), replicas.Calls: h.relay.Control(),
 		replicas.Jobs: h.runner.Control(), replicas.Publications: h.publisher.Control(),
 	}, h.log)
-	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Log: h.log}
+	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Woken: h.timerSet, Log: h.log}
 }
 
 // webConfig connects the API to its stores.
@@ -305,8 +306,8 @@ func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.W
 		start(h.relay.Run)
 		start(h.publisher.Run)
 		start(h.timer.Run)
-		start(h.listenNotifications)
 	}
+	start(h.listenNotifications)
 	if h.console != nil {
 		start(h.sandbox.Run)
 		start(h.console.Run)

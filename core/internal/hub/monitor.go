@@ -59,7 +59,7 @@ func storeHours(timings []byte, local time.Time) (open bool, since time.Duration
 
 // The intervals of the checks, and of storing heartbeats.
 const (
-	checkInterval     = 15 * time.Second
+	checkInterval     = 30 * time.Second
 	heartbeatInterval = time.Minute
 )
 
@@ -81,11 +81,11 @@ func (w *monitor) run(ctx context.Context, checks bool) {
 			return
 		case <-check.C:
 			if checks {
-				err = errors.Join(w.checkOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.checkActions(ctx))
+				err = errors.Join(w.checkOrders(ctx), w.checkActions(ctx))
 			}
 		case <-heartbeat.C:
 			if err = w.presence.Flush(ctx); err == nil && checks {
-				err = w.checkStores(ctx)
+				err = errors.Join(w.checkStores(ctx), w.orders.ApplyPendingCancellations(ctx))
 			}
 		}
 		if err != nil && ctx.Err() == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -64,12 +65,21 @@ func newCallStore(db *postgres.DB) calls.Store {
 	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }
 
-// listenNotifications wakes this replica's engines when any replica queues work.
+// listenNotifications wakes the parts of this replica when any replica has work for them.
 func (h *Hub) listenNotifications(ctx context.Context) {
-	h.db.Listen(ctx, map[string]func(string){
-		jobs.Channel:             func(string) { h.runner.Wake() },
-		outbox.DeliveriesChannel: outbox.OnDeliveries(h.db, h.engine.Wake),
-		outbox.CallsChannel:      func(string) { h.relay.Wake() },
-		publications.Channel:     func(string) { h.publisher.Wake() },
-	})
+	channels := map[string]func(string){calls.PluginsChannel: func(string) { h.config.Host.Wake() }}
+	if h.engine != nil {
+		channels[jobs.Channel] = func(string) { h.runner.Wake() }
+		channels[outbox.DeliveriesChannel] = outbox.OnDeliveries(h.db, h.engine.Wake)
+		channels[outbox.CallsChannel] = func(string) { h.relay.Wake() }
+		channels[publications.Channel] = func(string) { h.publisher.Wake() }
+		channels[replicas.Channel] = func(string) { h.membership.Wake() }
+		channels[availability.TimerChannel] = func(string) {
+			select {
+			case h.timerSet <- struct{}{}:
+			default: // the timer has not noticed an earlier one yet
+			}
+		}
+	}
+	h.db.Listen(ctx, channels)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -48,11 +47,4 @@ func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, 
 		return time.Time{}, fmt.Errorf("finding the next of %s: %w", table, err)
 	}
 	return next.Time, db.CheckEpoch(ctx, epoch)
-}
-
-// AllowNotify reports whether a notification may be sent: at most twenty per second. Workers poll
-// too, and NOTIFY serializes commits.
-func AllowNotify(notified *atomic.Int64) bool {
-	now, last := time.Now().UnixNano(), notified.Load()
-	return now-last > int64(50*time.Millisecond) && notified.CompareAndSwap(last, now)
 }

@@ -33,6 +33,9 @@ func Notify(ctx context.Context, tx bun.IDB, channel string) error {
 	return nil
 }
 
+// silentTime is how long a connection without notifications is used. TCP notices earlier that a server is gone.
+const silentTime = 10 * time.Minute
+
 func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload string)) error {
 	listener := pgdriver.NewListener(db.bun)
 	defer listener.Close()
@@ -47,10 +50,10 @@ func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload s
 		call("")
 	}
 	for {
-		channel, payload, err := listener.ReceiveTimeout(ctx, time.Minute)
+		channel, payload, err := listener.ReceiveTimeout(ctx, silentTime)
 		var silence net.Error
 		if errors.As(err, &silence) && silence.Timeout() {
-			return nil // no notification for a minute: reconnect, in case the server is gone
+			return nil // reconnect, in case the server is gone
 		}
 		if err != nil {
 			return err

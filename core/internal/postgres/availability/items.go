@@ -58,6 +58,9 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 			if err != nil {
 				return err
 			}
+			if err := t.notifyTimer(ctx, tx, r.TurnOnAt); err != nil {
+				return err
+			}
 			accepted = toggle.Accepted{Platforms: n, Failed: undone, Warnings: r.UnlistedWarnings(n)}
 			return publications.StoreUnnotified(ctx, tx, business, reference, n)
 		})

@@ -73,6 +73,9 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 		if err := t.notifyPlatforms(ctx, tx, box, switches, err); err != nil {
 			return err
 		}
+		if err := t.notifyTimer(ctx, tx, r.TurnOnAt); err != nil {
+			return err
+		}
 		return publications.StoreUnnotified(ctx, tx, business, reference, len(switches))
 	})
 	return accepted, err

@@ -17,6 +17,17 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
+// TimerChannel notifies replicas of a timer that was set.
+const TimerChannel = "servery_timers"
+
+// notifyTimer wakes the timers of all replicas if a switch is to be undone at a time.
+func (t Store) notifyTimer(ctx context.Context, tx bun.Conn, at time.Time) error {
+	if at.IsZero() {
+		return nil
+	}
+	return outbox.Notify(ctx, t.db, tx, TimerChannel)
+}
+
 // EnableDue enables stores and items whose timers are due. It handles one business at a time, so
 // that a failure in one does not delay others. It skips rows that another transaction has locked.
 func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {

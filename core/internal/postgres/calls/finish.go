@@ -233,6 +233,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 	if err != nil {
 		return fmt.Errorf("releasing calls: %w", err)
 	}
+	outbox.NotifyLater(q.db, outbox.CallsChannel) // a replica with the plugin may be at rest
 	return nil
 }
 

@@ -20,6 +20,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
 
+// PluginsChannel notifies hubs of changed desired states.
+const PluginsChannel = "servery_plugins"
+
 // Plugins stores the desired state of plugins and the status that hubs report.
 type Plugins struct{ db *postgres.DB }
 
@@ -99,7 +102,10 @@ func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error 
 			change.Action = "plugin.enable"
 		}
 		change.Object = "plugin/" + id
-		return p.db.RecordAudit(ctx, tx, change)
+		if err := p.db.RecordAudit(ctx, tx, change); err != nil {
+			return err
+		}
+		return postgres.Notify(ctx, tx, PluginsChannel)
 	})
 }
 
@@ -134,7 +140,10 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 		}
 		change := accessdb.CommandLineChange(0, "plugin.remove")
 		change.Object = "plugin/" + id
-		return p.db.RecordAudit(ctx, tx, change)
+		if err := p.db.RecordAudit(ctx, tx, change); err != nil {
+			return err
+		}
+		return postgres.Notify(ctx, tx, PluginsChannel)
 	})
 }
 
@@ -239,27 +248,26 @@ const hubTimeout = time.Minute
 
 // ReportCounts records the plugin status of a hub, and deletes that of stopped hubs.
 func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) error {
-	now := p.db.Clock().Now()
-	return p.db.InTx(ctx, func(tx bun.Conn) error {
-		for _, h := range list {
-			calls, err := json.Marshal(h.Calls)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, queries.With("record_hub", postgres.Args{
-				"plugin": h.Plugin, "hub": h.Hub, "now": now, "version": h.Version, "state": h.State,
-				"in_flight": h.InFlight, "memory": h.Memory, "calls": string(calls), "description_digest": h.Renderer,
-			})); err != nil {
-				return fmt.Errorf("storing reading the status of plugin %s: %w", h.Plugin, err)
-			}
+	now, n := p.db.Clock().Now(), len(list)
+	ids, hubs, versions, states := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	inFlight, memory, digests, calls := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
+	for i, h := range list {
+		made, err := json.Marshal(h.Calls)
+		if err != nil {
+			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE (plugin_id, hub) IN (
-			SELECT plugin_id, hub FROM plugin_hubs WHERE reported_at < ? FOR UPDATE SKIP LOCKED)`,
-			now.Add(-hubTimeout)); err != nil {
-			return fmt.Errorf("deleting stopped hubs: %w", err)
-		}
-		return nil
-	})
+		ids[i], hubs[i], versions[i], states[i] = h.Plugin, h.Hub.String(), h.Version, h.State
+		inFlight[i], memory[i], digests[i], calls[i] = int64(h.InFlight), h.Memory, h.Renderer, string(made)
+	}
+	if _, err := p.db.Bun().ExecContext(ctx, queries.With("record_hubs", postgres.Args{
+		"now": now, "stopped": now.Add(-hubTimeout), "plugins": postgres.Array(ids), "hubs": postgres.Array(hubs),
+		"versions": postgres.Array(versions), "states": postgres.Array(states),
+		"in_flight": postgres.Array(inFlight), "memory": postgres.Array(memory), "calls": postgres.Array(calls),
+		"description_digests": postgres.Array(digests),
+	})); err != nil {
+		return fmt.Errorf("storing the status of plugins: %w", err)
+	}
+	return nil
 }
 
 // Hubs returns the plugin status of the running hubs.

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 )
 
 // ServedPlatforms returns at most limit platforms that plugins serve, and the number of findings per
@@ -74,6 +75,9 @@ func (c Store) RequestPluginAction(ctx context.Context, id string, action consol
 		if before != after {
 			change.Before, change.After = map[string]any{"enabled": before}, map[string]any{"enabled": after}
 		}
-		return c.db.RecordAudit(ctx, tx, change)
+		if err := c.db.RecordAudit(ctx, tx, change); err != nil {
+			return err
+		}
+		return postgres.Notify(ctx, tx, calls.PluginsChannel)
 	})
 }

@@ -178,6 +178,15 @@ const expireBatch = 500
 // Expire fails the actions whose outcome has been pending for longer than within. It publishes
 // their events and returns their number. Any replica may call it.
 func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
+	var late bool
+	if err := a.db.Bun().QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM calls WHERE state = 'pending' AND kind = ? AND finished_at <= ?)`, relay.Action,
+		a.db.Clock().Now().Add(-within)).Scan(&late); err != nil {
+		return 0, fmt.Errorf("finding late actions: %w", err)
+	}
+	if !late {
+		return 0, nil
+	}
 	for expired := expireBatch; expired == expireBatch; n += expired {
 		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()

@@ -72,10 +72,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 // WakeRelays wakes the relay workers of all replicas when the transaction commits.
 func (o *Outbox) WakeRelays(ctx context.Context, tx bun.Conn) error {
 	o.callsQueued = true
-	if !postgres.AllowNotify(&o.replica.notifiedCalls) {
-		return nil
-	}
-	return postgres.Notify(ctx, tx, CallsChannel)
+	return o.notify(ctx, tx, CallsChannel)
 }
 
 // PlatformEndpoint returns the endpoint id for fair scheduling of calls: one per business and

@@ -29,6 +29,7 @@ type Outbox struct {
 	toClaim     int           // deliveries that an engine must claim
 	unrouted    []unroutedKey // events that had no receiver
 	callsQueued bool          // calls were queued
+	notifyLater []string      // channels to notify some time after the commit
 }
 
 // Run runs a transaction. After the commit it starts the deliveries and calls of the outbox.
@@ -118,10 +119,10 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	if err := writeQueue(ctx, tx, rows); err != nil {
 		return err
 	}
-	if o.toClaim > 0 && postgres.AllowNotify(&o.replica.notifiedDeliveries) {
-		return postgres.Notify(ctx, tx, DeliveriesChannel)
+	if o.toClaim == 0 {
+		return nil
 	}
-	return nil
+	return o.notify(ctx, tx, DeliveriesChannel)
 }
 
 // leaseHere leases the delivery to this replica if it may start at once and there is capacity. The
@@ -213,7 +214,19 @@ func (o *Outbox) afterCommit() {
 	if o.callsQueued && o.replica.wakeCalls != nil {
 		o.replica.wakeCalls()
 	}
+	for _, channel := range o.notifyLater {
+		notifierOf(o.db).later(channel)
+	}
 	o.start = nil
+}
+
+// notify wakes the workers of all replicas at the commit, or soon after it.
+func (o *Outbox) notify(ctx context.Context, tx bun.Conn, channel string) error {
+	if notifierOf(o.db).allow(channel) {
+		return postgres.Notify(ctx, tx, channel)
+	}
+	o.notifyLater = append(o.notifyLater, channel)
+	return nil
 }
 
 // releaseReserved releases the reserved capacity, unless afterCommit has used it.

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -25,8 +24,6 @@ type replica struct {
 	starter   Starter // nil if this replica sends no deliveries
 	wakeCalls func()  // nil if this replica makes no calls
 	unrouted  unroutedCounts
-
-	notifiedDeliveries, notifiedCalls atomic.Int64
 }
 
 func replicaOf(db *postgres.DB) *replica {
@@ -39,9 +36,11 @@ func UseStarter(db *postgres.DB, s Starter) { replicaOf(db).starter = s }
 // UseRelay sets the function that wakes this replica's relay after calls were queued here.
 func UseRelay(db *postgres.DB, wake func()) { replicaOf(db).wakeCalls = wake }
 
-// Wake makes this replica check the delivery queue.
+// Wake makes this replica check the delivery queue, or others soon if it sends no deliveries.
 func Wake(db *postgres.DB) {
 	if starter := replicaOf(db).starter; starter != nil {
 		starter.Wake()
+		return
 	}
+	NotifyLater(db, DeliveriesChannel)
 }

@@ -65,6 +65,7 @@ func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error
 	if err != nil {
 		return fmt.Errorf("releasing a publication: %w", err)
 	}
+	outbox.NotifyLater(p.db, Channel) // a replica with the plugin may be at rest
 	return nil
 }
 

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 )
@@ -26,11 +26,8 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// markState holds this replica's debounce and notification limit.
-type markState struct {
-	debounce publish.Debounce
-	notified atomic.Int64
-}
+// markState holds this replica's debounce.
+type markState struct{ debounce publish.Debounce }
 
 func markStateOf(db *postgres.DB) *markState {
 	return postgres.StateOf(db, func(*postgres.DB) *markState { return &markState{} })
@@ -81,10 +78,10 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 		return 0, fmt.Errorf("marking menus for publication: %w", err)
 	}
 	n, err := result.RowsAffected()
-	if err != nil || n == 0 || !postgres.AllowNotify(&markStateOf(db).notified) {
+	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, postgres.Notify(ctx, tx, Channel)
+	return n, outbox.Notify(ctx, db, tx, Channel)
 }
 
 // WrittenStores are the stores that a request has written, and the time when.

@@ -13,7 +13,8 @@ import (
 
 // The times of a takeover. A replica that lost its session stops a little earlier than others may take over.
 const (
-	watchInterval  = 800 * time.Millisecond // how often a replica looks for free locks
+	watchInterval  = 850 * time.Millisecond // how often a replica looks for free locks of others
+	restInterval   = 5 * time.Second        // how often it looks when it is alone, and whether there is work
 	freeTime       = time.Second            // how long a lock is free before the leases of its owner end
 	stopAfter      = 900 * time.Millisecond // after this time without a session, a replica stops what runs
 	settleInterval = 50 * time.Millisecond  // how often a replica looks for others after it has retaken its session
@@ -35,6 +36,8 @@ type Membership struct {
 
 	session  *Session
 	freeFrom map[int64]time.Time // when a lock was first seen free, by key
+	checked  time.Time           // when the queues were last looked at
+	woken    chan struct{}       // buffered, one element: another replica may have joined
 	settleBy time.Time           // when engines that wait for other replicas continue; zero: none waits
 
 	mu        sync.Mutex
@@ -48,7 +51,7 @@ type Membership struct {
 // NewMembership returns the membership of a replica with the owner id of its engines.
 func NewMembership(db *postgres.DB, owner core.ID, engines map[Queue]queue.Control, log *slog.Logger) *Membership {
 	return &Membership{store: New(db), db: db, owner: owner, engines: engines, log: log,
-		freeFrom: map[int64]time.Time{}, abandoned: map[Queue]bool{}, stop: func() {}}
+		freeFrom: map[int64]time.Time{}, woken: make(chan struct{}, 1), abandoned: map[Queue]bool{}, stop: func() {}}
 }
 
 // Join makes the replica known to the others. Call it before the engines run.
@@ -81,9 +84,19 @@ func (m *Membership) Run(ctx context.Context) {
 		case <-m.session.Lost():
 			m.retake(ctx)
 			look.Reset(0)
+		case <-m.woken:
+			look.Reset(0)
 		case <-look.C:
 			look.Reset(m.watch(ctx))
 		}
+	}
+}
+
+// Wake makes the replica look for others soon. It never blocks.
+func (m *Membership) Wake() {
+	select {
+	case m.woken <- struct{}{}:
+	default:
 	}
 }
 
@@ -235,15 +248,22 @@ func (m *Membership) watch(ctx context.Context) (next time.Duration) {
 	query, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	settling := !m.settleBy.IsZero()
+	check := time.Since(m.checked) >= restInterval
 	if next = watchInterval; settling {
 		next = settleInterval
 	}
-	list, err := m.store.List(query)
+	list, err := m.store.List(query, check)
 	if err != nil {
 		if ctx.Err() == nil {
 			m.log.Warn("looking for other replicas failed", "error", err)
 		}
 		return next
+	}
+	if check {
+		m.wakeEngines(list)
+	}
+	if len(list) == 1 && !settling {
+		next = restInterval
 	}
 	here, missing, now, freeFrom := false, false, time.Now(), map[int64]time.Time{}
 	for _, replica := range list {
@@ -276,6 +296,19 @@ func (m *Membership) watch(ctx context.Context) (next time.Duration) {
 		m.resume(ctx)
 	}
 	return next
+}
+
+// wakeEngines wakes the engines whose queues are not empty, in case a notification was lost.
+func (m *Membership) wakeEngines(list []Replica) {
+	m.checked = time.Now()
+	for _, replica := range list {
+		for name, waiting := range map[Queue]bool{Jobs: replica.Jobs, Calls: replica.Calls,
+			Publications: replica.Publications, Deliveries: replica.Deliveries} {
+			if engine := m.engines[name]; waiting && engine != nil && replica.Owner == m.owner {
+				engine.Wake()
+			}
+		}
+	}
 }
 
 // takeOver ends the leases of a replica that is gone and wakes the engines.

@@ -1,10 +1,15 @@
 -- name: list
--- The replicas, and whether the lock of each is held. The key of a lock is in two halves in pg_locks.
+-- The replicas, and whether the lock of each is held. The key of a lock is in two halves in pg_locks. The statement
+-- runs about once a second, so it also looks now and then whether the queues are empty.
 SELECT
     replicas.owner,
     replicas.session_key,
     replicas.ended_at IS NOT NULL AS ended,
-    pg_locks.pid IS NOT NULL AS locked
+    pg_locks.pid IS NOT NULL AS locked,
+    ?queues AND EXISTS (SELECT 1 FROM job_queue) AS jobs,
+    ?queues AND EXISTS (SELECT 1 FROM call_queue WHERE available_at < 'infinity') AS calls,
+    ?queues AND EXISTS (SELECT 1 FROM publications WHERE available_at < 'infinity') AS publications,
+    ?queues AND EXISTS (SELECT 1 FROM delivery_queue) AS deliveries
 FROM replicas
 LEFT JOIN pg_locks
     ON pg_locks.locktype = 'advisory'

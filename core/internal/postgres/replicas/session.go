@@ -2,12 +2,10 @@ package replicas
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql/driver"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"github.com/uptrace/bun/driver/pgdriver"
@@ -53,6 +51,9 @@ func (s *Session) exec(ctx context.Context, statement string, args ...any) (int6
 func (s *Session) Register(ctx context.Context, owner core.ID, now time.Time) error {
 	_, err := s.exec(ctx, `INSERT INTO replicas (owner, session_key, started_at) VALUES ($1, $2, $3)
 		ON CONFLICT (owner) DO UPDATE SET session_key = excluded.session_key, ended_at = NULL`, owner.String(), s.key, now)
+	if err == nil {
+		_, err = s.exec(ctx, `SELECT pg_notify($1, '')`, Channel)
+	}
 	if err != nil {
 		return fmt.Errorf("registering this replica: %w", err)
 	}
@@ -70,22 +71,11 @@ func (s *Session) Retake(ctx context.Context, owner core.ID, lost *Session) (kep
 	return n > 0, nil
 }
 
-// Times after which this machine considers a silent server gone: 4 s. The server considers a silent machine gone after
-// 6 s. So a replica that is cut off stops before others take over.
-var keepalive = net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 2}
-
 // Watch calls onLost as soon as the connection ends, and then closes the channel that Lost returns. The session takes
 // no statements after it.
 func (s *Session) Watch(onLost func()) {
 	wire := s.conn.Conn()
 	_ = wire.SetDeadline(time.Time{})
-	socket := wire
-	if secured, ok := wire.(*tls.Conn); ok {
-		socket = secured.NetConn()
-	}
-	if tcp, ok := socket.(*net.TCPConn); ok {
-		_ = tcp.SetKeepAliveConfig(keepalive)
-	}
 	go func() {
 		defer close(s.lost)
 		_, _ = io.Copy(io.Discard, wire) // the server sends notices at most

@@ -17,6 +17,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
 
+// Channel notifies replicas of another one.
+const Channel = "servery_replicas"
+
 // Queue is a table with leases.
 type Queue string
 
@@ -43,11 +46,17 @@ type Replica struct {
 	Key    int64   `bun:"session_key"` // of the lock of its session
 	Ended  bool    `bun:"ended"`       // its leases were ended
 	Locked bool    `bun:"locked"`      // its session holds the lock
+
+	// Whether the queues have rows that are due or will be. They are of the database, the same for each replica.
+	Jobs         bool `bun:"jobs"`
+	Calls        bool `bun:"calls"`
+	Publications bool `bun:"publications"`
+	Deliveries   bool `bun:"deliveries"`
 }
 
-// List returns the replicas.
-func (s Store) List(ctx context.Context) (list []Replica, err error) {
-	if err := s.db.Bun().NewRaw(queries.With("list", nil)).Scan(ctx, &list); err != nil {
+// List returns the replicas. With queues set, it also looks at the queues.
+func (s Store) List(ctx context.Context, queues bool) (list []Replica, err error) {
+	if err := s.db.Bun().NewRaw(queries.With("list", postgres.Args{"queues": queues})).Scan(ctx, &list); err != nil {
 		return nil, fmt.Errorf("reading the replicas: %w", err)
 	}
 	return list, nil
