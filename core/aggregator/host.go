@@ -191,7 +191,7 @@ func (h *Host) applyDesired(ctx context.Context) error {
 		if err := h.config.Registry.Add(ctx, installed); err != nil {
 			return err
 		}
-		h.installed, h.readAt = slices.Concat([]string{}, installed), time.Time{}
+		h.installed, h.readAt = append([]string{}, installed...), time.Time{}
 	}
 	if !h.mustRead() {
 		return nil

@@ -154,12 +154,6 @@ func (db *DB) Close() error {
 // CloseConnections closes all connections at once. Running and later statements fail.
 func (db *DB) CloseConnections() { _ = db.bun.Close() }
 
-// CloseIdle closes the connections that are idle.
-func (db *DB) CloseIdle() {
-	db.bun.DB.SetMaxIdleConns(0)
-	db.bun.DB.SetMaxIdleConns(db.PoolStats().MaxOpenConnections)
-}
-
 // PoolStats returns the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
 

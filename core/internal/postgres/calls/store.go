@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
@@ -35,10 +36,10 @@ func New(db *postgres.DB, onEnded ...OnEnded) Store { return Store{db: db, onEnd
 func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[relay.Call], err error) {
 	now, epoch := q.db.ReadClock()
-	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
+	busy := outbox.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": postgres.QueuedEndpoints("call_queue", postgres.HasDueTime),
-		"heads":     postgres.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
+		"endpoints": outbox.QueuedEndpoints("call_queue", outbox.HasDueTime),
+		"heads":     outbox.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
 		"until": until,
 	}))
@@ -67,7 +68,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		}
 	}
 	batch.More = len(claimed) >= capacity.Items
-	batch.NextDue, err = q.db.NextDue(ctx, "call_queue", busy)
+	batch.NextDue, err = outbox.NextDue(ctx, q.db, "call_queue", busy)
 	return batch, err
 }
 

@@ -28,8 +28,8 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.QueuedEndpoints).
-var QueuedEndpoints = postgres.QueuedEndpoints("delivery_queue", "true")
+// QueuedEndpoints is the query of the endpoints with queued deliveries (outbox.QueuedEndpoints).
+var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
 // that the backlog of one does not delay others. Others get the rest of a share that exceeds the

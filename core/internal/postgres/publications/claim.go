@@ -23,10 +23,10 @@ import (
 func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[publish.Work], err error) {
 	now, epoch := p.db.ReadClock()
-	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
+	busy := outbox.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
 	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": postgres.QueuedEndpoints("publications", postgres.HasDueTime),
-		"heads":     postgres.ClaimableEndpoints("publications", now, capacity.Items, busy),
+		"endpoints": outbox.QueuedEndpoints("publications", outbox.HasDueTime),
+		"heads":     outbox.ClaimableEndpoints("publications", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
 		"until":     until,
 		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
@@ -51,7 +51,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		batch.More = true // each platform got only its share
 		return batch, err
 	}
-	batch.NextDue, err = p.db.NextDue(ctx, "publications", busy)
+	batch.NextDue, err = outbox.NextDue(ctx, p.db, "publications", busy)
 	return batch, err
 }
 

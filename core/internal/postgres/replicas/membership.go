@@ -160,7 +160,9 @@ func (m *Membership) openAgain(ctx context.Context, lost *Session) (kept bool, e
 	if err != nil {
 		return false, err
 	}
-	m.db.CloseIdle() // the others may be lost too, and each would fail once
+	pool := m.db.Bun().DB // its idle connections may be lost too, and each would fail once
+	pool.SetMaxIdleConns(0)
+	pool.SetMaxIdleConns(pool.Stats().MaxOpenConnections)
 	m.recordResults(ctx)
 	writing, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
