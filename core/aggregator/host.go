@@ -396,8 +396,3 @@ func (h *Host) platformsWith(ctx context.Context, business core.BusinessID,
 		return p.ServedBy == core.ServedByMerchant || !h.hasCapability(p.ServedBy, capability)
 	}), err
 }
-
-// hasCapability reports whether a plugin is known to have a capability.
-func (h *Host) hasCapability(id, capability string) bool {
-	return slices.Contains(h.description(id).GetCapabilities(), capability)
-}

@@ -97,3 +97,8 @@ func missing(a *relay.Access, about *sdk.Description) (list []string) {
 	}
 	return append(list, pluginhost.SettingsProblems(about.GetSettingsSchema(), a.Settings)...)
 }
+
+// hasCapability reports whether a plugin is known to have a capability.
+func (h *Host) hasCapability(id, capability string) bool {
+	return slices.Contains(h.description(id).GetCapabilities(), capability)
+}

@@ -87,7 +87,8 @@ func NewRunner(config Config, d Dependencies) *Runner {
 	}
 	r.engine = queue.New(queue.Config{
 		Name: "jobs", Owner: config.Owner, Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
-		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
+		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, Rest: config.Rest,
+		StopWithin: config.StopWithin,
 	}, policy{r}, d.Clock, d.Log)
 	return r
 }

@@ -78,11 +78,13 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, renderSlots: make(chan struct{}, config.MaxRenderings)}
 	e.engine = queue.New(queue.Config{
-		Name: "menus for aggregators", Owner: config.Owner, Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
+		Name: "menus for aggregators", Owner: config.Owner,
+		Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
 		FinishBatch: 1, Finishers: config.Capacity,   // a menu waits for no other
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: firstLimit,
-		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, Rest: config.Rest,
+		StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }

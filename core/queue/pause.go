@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errAbandoned is the cause with which Abandon ends the contexts of running items.
+// errAbandoned is the cause of contexts that Abandon ended.
 var errAbandoned = errors.New("this replica may have lost its leases")
 
 // Abandoned reports whether Abandon has ended the context of a running item. A policy releases such an item if it has
@@ -17,7 +17,7 @@ func Abandoned(ctx context.Context) bool { return context.Cause(ctx) == errAband
 
 // Control is an engine to those who know whether this replica still owns its leases.
 type Control interface {
-	// Pause makes the engine claim and start nothing until Resume. What runs continues.
+	// Pause makes the engine claim and start nothing until Resume. Running items continue.
 	Pause()
 	// Abandon cancels what runs and releases what waits. The engine must be paused.
 	Abandon()
@@ -32,7 +32,7 @@ type Control interface {
 	Wake()
 }
 
-// Pause makes the engine claim and start nothing until Resume. What runs continues.
+// Pause makes the engine claim and start nothing until Resume. Running items continue.
 func (e *Engine[T, R]) Pause() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -128,3 +128,22 @@ func TestEnginesUseTheirOwnerInLeases(t *testing.T) {
 	require.Equal(t, core.ID{7}, engineOf(newTable(), config).Owner())
 	require.NotEqual(t, core.ID{}, engineOf(newTable(), small()).Owner())
 }
+
+func TestEngineAtRestPollsRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTable(item{key: 1, due: time.Now().Add(30 * time.Second)})
+		config := small()
+		config.Poll, config.Rest = time.Second, time.Hour
+		_, stop := start(t, q, config)
+		defer stop()
+		<-time.After(20 * time.Second)
+		q.locked(func() { require.Len(t, q.claims, 1, "nothing was due") })
+		<-time.After(20 * time.Second)
+		q.locked(func() { require.Len(t, q.recorded, 1, "it is claimed at its due time") })
+		q.locked(func() { q.failing = true })
+		<-time.After(time.Hour)
+		claims := len(q.claims)
+		<-time.After(10 * time.Second)
+		q.locked(func() { require.GreaterOrEqual(t, len(q.claims), claims+9, "a failed claim is retried soon") })
+	})
+}

@@ -52,7 +52,8 @@ func TestRetryUntilStopsAtSuccessOrDeadline(t *testing.T) {
 			clock := clocktest.New()
 			ctx, cutOff := context.WithCancel(t.Context())
 			tries := 0
-			retryUntil(ctx, leaping{clock}, clock.Now().Add(c.within), func() <-chan struct{} { return nil }, func(try context.Context) error {
+			never := func() <-chan struct{} { return nil }
+			retryUntil(ctx, leaping{clock}, clock.Now().Add(c.within), never, func(try context.Context) error {
 				if tries++; tries == c.succeed {
 					return nil
 				}

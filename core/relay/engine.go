@@ -93,10 +93,12 @@ func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]time.Time{}}
 	e.engine = queue.New(queue.Config{
-		Name: "calls to aggregators", Owner: config.Owner, Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
+		Name: "calls to aggregators", Owner: config.Owner,
+		Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:    max(1, config.PluginCapacity/4), // the share of a plugin is checked only between claims
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: 2 * config.EndpointLimit,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest,
+		StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }
@@ -122,7 +124,8 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a leased call. A platform of a business is the key, its plugin the group.
 func (policy) Lease(c Call) queue.Lease {
-	return queue.Lease{ID: fmt.Sprintf("%d/%s", c.Business, c.OrderingKey), Key: c.Endpoint, Group: c.Plugin, Until: c.LeasedUntil}
+	return queue.Lease{ID: fmt.Sprintf("%d/%s", c.Business, c.OrderingKey), Key: c.Endpoint,
+		Group: c.Plugin, Until: c.LeasedUntil}
 }
 
 // Run makes a call. If another replica has the plugin, the call is released to it, and the platform is paused.

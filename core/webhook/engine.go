@@ -114,9 +114,11 @@ func NewEngine(config Config, d Dependencies) *Engine {
 		versions: versions{byWebhook: map[int64]version{}},
 	}
 	e.engine = queue.New(queue.Config{
-		Name: "deliveries", Owner: config.Owner, Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
+		Name: "deliveries", Owner: config.Owner,
+		Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest, StopWithin: config.StopWithin,
+		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest,
+		StopWithin: config.StopWithin,
 	}, policy{e}, d.Clock, d.Log)
 	return e
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// longLease is far above the time of a takeover, so that a test can tell them apart.
+// longLease is far above the time of a takeover, so that a test distinguishes them.
 const longLease = 30 * time.Second
 
 // onDatabaseWithLease is onDatabase with one lease for all queues.
@@ -64,8 +64,9 @@ func placeHeld(t *testing.T, k *orderLoad, sink *orderSink, hub string) {
 		k.orders[placed.OrderID] = platformID
 		for _, state := range orderStates {
 			var moved struct{ Status string }
-			status, err := k.send("PUT", hub+"/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
-				k.pos.authorization, `{"new_status":"`+state+`"}`, &moved)
+			path := "/external/api/v1/orders/" + strconv.FormatInt(placed.OrderID, 10) + "/status/"
+			status, err := k.send("PUT", hub+path, k.pos.authorization,
+				`{"new_status":"`+state+`"}`, &moved)
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status)
 			k.accepted[placed.OrderID]++

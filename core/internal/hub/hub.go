@@ -78,8 +78,9 @@ type Hub struct {
 
 // New builds a hub. The database must be migrated and have its sealer.
 func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
-	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {}, timerSet: make(chan struct{}, 1),
-		sandbox: sandbox.NewRunner(db, config.Sandbox)}
+	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {},
+		timerSet: make(chan struct{}, 1),
+		sandbox:  sandbox.NewRunner(db, config.Sandbox)}
 	m := newMetrics(db, config.Version, log)
 	publications.UseDebounce(db, config.Debounce)
 	h.connections = inbound.New(config.Connections.limits(log))

@@ -20,7 +20,8 @@ func (h *Hub) buildPublisher(owner core.ID, observer publish.Observer) {
 	config, clock := h.config, h.db.Clock()
 	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuSendTimeout,
 		KeepLimit: maxPluginResponse}, h.guard, clock)
-	h.publisher = publish.NewEngine(publish.Config{Owner: owner, MaxRenderings: config.Renderings}, publish.Dependencies{
+	limits := publish.Config{Owner: owner, MaxRenderings: config.Renderings}
+	h.publisher = publish.NewEngine(limits, publish.Dependencies{
 		Queue: publications.New(h.db), Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{

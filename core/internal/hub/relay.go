@@ -39,7 +39,8 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
 		h.guard,
 		clock)
-	h.relay = relay.NewEngine(relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
+	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
+	h.relay = relay.NewEngine(limits, relay.Dependencies{
 		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
 		Sender: outbound{h.aggregatorSender}, Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})

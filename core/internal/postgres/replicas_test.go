@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -20,8 +21,6 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
-
-	"github.com/uptrace/bun"
 )
 
 // openSession registers a replica and returns its session.
@@ -59,7 +58,8 @@ func startMember(t *testing.T, db *postgres.DB, owner core.ID,
 }
 
 // leaseOfEach makes an owner claim one row of each queue. The leases are an hour long.
-func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) (job core.Job, call relay.Call, sent webhook.Delivery) {
+func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) (job core.Job, call relay.Call,
+	sent webhook.Delivery) {
 	t.Helper()
 	ctx, until := t.Context(), p.clock.Now().Add(time.Hour)
 	job = core.Job{ID: core.NewID(p.clock.Now()), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
@@ -95,7 +95,7 @@ func leases(t *testing.T, db *postgres.DB, owner core.ID) (n int) {
 	return n
 }
 
-func TestLeasesOfAGoneReplicaEndInAllQueues(t *testing.T) {
+func TestLeasesOfGoneReplicaEndInAllQueues(t *testing.T) {
 	p := newPublishHarness(t)
 	gone, survivor := core.NewID(p.clock.Now()), core.NewID(p.clock.Now())
 	session := openSession(t, p.db, gone)
@@ -225,4 +225,36 @@ func TestTakenOverReplicaStopsAndJoinsAgain(t *testing.T) {
 	var alive bool
 	pgtest.Row(t, p.db, &alive, `SELECT ended_at IS NULL FROM replicas WHERE owner = ?`, owner)
 	require.True(t, alive)
+}
+
+func TestNotificationsTooSoonFollowLater(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	business := hubtest.Business(t, db).ID
+	arrived, ready := make(chan struct{}, 100), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		first := sync.OnceFunc(func() { close(ready) })
+		db.Listen(ctx, map[string]func(string){outbox.DeliveriesChannel: func(string) {
+			first()
+			arrived <- struct{}{}
+		}})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	<-ready
+	<-arrived // the connection began
+	for range 5 {
+		publish(t, db, business, "http://127.0.0.1:1/", `{}`)
+	}
+	for range 2 { // one in a transaction, and one for the others
+		select {
+		case <-arrived:
+		case <-time.After(20 * time.Second):
+			require.FailNow(t, "a notification is missing")
+		}
+	}
 }

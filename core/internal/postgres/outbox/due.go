@@ -27,7 +27,9 @@ type Busy struct {
 }
 
 func (b Busy) hasCapacity() bun.Safe {
-	return bun.Safe(queries.With("has_capacity", postgres.Args{"busy": postgres.Array(b.Endpoints), "plugins": postgres.Array(b.Plugins)}))
+	return bun.Safe(queries.With("has_capacity", postgres.Args{
+		"busy": postgres.Array(b.Endpoints), "plugins": postgres.Array(b.Plugins),
+	}))
 }
 
 // ClaimableEndpoints returns the query of at most limit endpoints with claimable rows in a queue of calls or

@@ -41,8 +41,8 @@ func (n *notifier) Close() {
 	n.late.Wait()
 }
 
-// Notify wakes the workers of all replicas for a queue when the transaction commits, or soon after this call if
-// another notification was sent just before.
+// Notify wakes the workers of all replicas for a queue when the transaction commits. If another notification was
+// sent just before, it does so soon after this call.
 func Notify(ctx context.Context, db *postgres.DB, tx bun.IDB, channel string) error {
 	n := notifierOf(db)
 	if n.allow(channel) {

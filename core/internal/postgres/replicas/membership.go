@@ -25,8 +25,8 @@ const (
 	recordTime     = 500 * time.Millisecond // for results to be recorded before a session is retaken
 )
 
-// Membership is the part of a replica in its group: it keeps the identity of the replica, pauses its engines when the
-// identity may be lost, and takes over from replicas that are gone. It measures real time.
+// Membership keeps the identity of a replica and pauses its engines when the identity may be lost. It takes over from
+// other replicas that are gone. It measures real time.
 type Membership struct {
 	store   Store
 	db      *postgres.DB
@@ -233,7 +233,7 @@ func (m *Membership) restart(ctx context.Context, name Queue, engine queue.Contr
 	defer cancel()
 	if settled {
 		if err := m.store.EndLeases(ending, name, m.owner, held); err != nil {
-			m.log.Warn("ending own leases failed; they expire", "queue", name, "error", err)
+			m.log.Warn("ending own leases failed", "queue", name, "error", err)
 		}
 	}
 	m.mu.Lock()

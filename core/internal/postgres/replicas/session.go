@@ -50,7 +50,8 @@ func (s *Session) exec(ctx context.Context, statement string, args ...any) (int6
 // Register makes the session that of a replica, which has no other.
 func (s *Session) Register(ctx context.Context, owner core.ID, now time.Time) error {
 	_, err := s.exec(ctx, `INSERT INTO replicas (owner, session_key, started_at) VALUES ($1, $2, $3)
-		ON CONFLICT (owner) DO UPDATE SET session_key = excluded.session_key, ended_at = NULL`, owner.String(), s.key, now)
+		ON CONFLICT (owner) DO UPDATE SET session_key = excluded.session_key, ended_at = NULL`,
+		owner.String(), s.key, now)
 	if err == nil {
 		_, err = s.exec(ctx, `SELECT pg_notify($1, '')`, Channel)
 	}

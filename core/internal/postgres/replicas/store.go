@@ -1,4 +1,4 @@
-// Package replicas lets replicas notice that another one has died. Each holds an advisory lock in a session of its own.
+// Package replicas lets replicas notice that another one has died. Each holds an advisory lock in a separate session.
 // When the lock of another has been free for a second, a replica ends the leases of that owner in all queues.
 package replicas
 
