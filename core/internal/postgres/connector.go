@@ -81,7 +81,7 @@ func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	params["statement_timeout"] = limit.Milliseconds()
 	if remote {
 		// The server ends the sessions of a machine that is gone, and their locks, after 6 s without a reply.
-		params["tcp_keepalives_idle"], params["tcp_keepalives_interval"] = 3, 1
+		params["tcp_keepalives_idle"], params["tcp_keepalives_interval"] = "3", "1"
 		params["tcp_user_timeout"] = hostTimeout.Milliseconds()
 	}
 	return []pgdriver.Option{
