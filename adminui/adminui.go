@@ -81,7 +81,7 @@ type Config struct {
 	Rotator    webhooks.Rotator
 	Orders     orders.Reader
 	Plugins    Plugins
-	Published  items.Publications
+	Published  stores.Publications
 	Stores     stores.Reader
 	Menus      history.Menus
 	Checklist  checklist.Reader
@@ -126,7 +126,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),
-		items.Pages{Items: db, Publications: config.Published, Plugins: config.Plugins}.Page(),
+		items.Pages{Items: db, Plugins: config.Plugins}.Page(),
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),
 		keys.Pages{Lister: db, Issuer: db, Clock: config.Clock}.Page(),
 		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, Plugins: config.Plugins,

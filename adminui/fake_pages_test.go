@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,19 @@ type hubSamples struct {
 
 func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 	filter console.RejectedFilter) ([]console.RejectedOrder, int, error) {
-	return firstN(f.rejected, filter.Limit), len(f.rejected), f.broken
+	list := slices.DeleteFunc(slices.Clone(f.rejected), func(r console.RejectedOrder) bool {
+		return filter.Fault != "" && r.HubFault != (filter.Fault == console.HubFault)
+	})
+	return firstN(list, filter.Limit), len(list), f.broken
+}
+
+func (f *fake) OrderRepeats(context.Context, core.BusinessID, int64) ([]console.OrderRepeat, error) {
+	if len(f.orders) == 0 {
+		return nil, f.broken
+	}
+	return []console.OrderRepeat{{Differences: "item dal: quantity 2, before 1; payable_amount: 20.50, before 10.25",
+		Actor: "platform:tasty", Times: 2, First: minutesAgo(9), Last: minutesAgo(8)},
+		{Differences: hostile + long, Actor: "key:" + long, Times: 1, First: minutesAgo(7), Last: minutesAgo(7)}}, f.broken
 }
 
 func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
@@ -231,7 +232,7 @@ func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (
 	return list, f.broken
 }
 
-func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64, _ string) (console.ItemDetail, error) {
+func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64) (console.ItemDetail, error) {
 	for _, i := range f.items {
 		if i.ID == id {
 			return i, nil
@@ -308,13 +309,43 @@ func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRe
 		nil
 }
 
-func (f *fake) GridStores(_ context.Context, _ core.BusinessID, filter console.StoreFilter,
-	_ console.GridCursor) (list []console.GridStore, err error) {
+func (f *fake) Grid(_ context.Context, _ core.BusinessID, filter console.GridFilter) (grid console.Grid, err error) {
 	for i, s := range f.stores {
-		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0,
-			Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
+		grid.Stores = append(grid.Stores, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true,
+			Ordering: i == 0, Included: s.IncludedPlatforms, Timings: s.Timings, OpensAt: minutesAgo(-60),
+			Reasons: map[string]console.PlaceReason{"web": console.PlaceNoItems},
+			Cursor:  console.GridCursor{Key: int64(i), RefID: *s.RefID}})
 	}
-	return firstN(list, filter.Limit), f.broken
+	if grid.Total = len(grid.Stores); grid.Total > 0 {
+		grid.Counts = []console.PlaceCount{{Reason: console.PlaceShut, Stores: 2147},
+			{Reason: console.PlaceNoOrders, Stores: 348}, {Reason: console.PlaceUnlisted, Stores: 15}}
+	}
+	grid.Stores = firstN(grid.Stores, filter.Limit)
+	return grid, f.broken
+}
+
+func (f *fake) StoreOffers(context.Context, core.BusinessID, int64) (map[string]map[menu.Reason]int, error) {
+	return map[string]map[menu.Reason]int{"aggregator-a": {menu.Orderable: 3},
+		"web": {menu.OutOfStock: 2, menu.Unavailable: 10}}, f.broken
+}
+
+func (f *fake) ItemPlaces(_ context.Context, _ core.BusinessID, item console.Item,
+	filter console.ItemPlaceFilter) (list []console.ItemPlace, counts []console.ItemPlaceCount, err error) {
+	if item.ID != 501 {
+		return nil, nil, f.broken
+	}
+	for _, place := range []console.ItemPlace{
+		{Platform: "aggregator-a", Reason: console.PlaceReason(menu.BreaksRule)},
+		{Platform: "app", Reason: console.PlaceReason(menu.OptionsMissing)},
+		{Platform: "web"}, {Platform: "web", Reason: console.PlaceReason(menu.OutOfStock)},
+		{Platform: "web", Reason: console.PlaceShut}} {
+		place.ItemStore = console.ItemStore{Sold: true, UnmetGroup: hostile,
+			Values: []byte(`{"price":10.25,"available":true,"current_stock":-1}`), Store: console.GridStore{ID: 1040,
+				RefID: "S-17", Name: "Market Street", Active: true, Ordering: true, Included: []string{"app", "web"}}}
+		list = append(list, place)
+		counts = append(counts, console.ItemPlaceCount{Platform: place.Platform, Reason: place.Reason, Stores: 1200})
+	}
+	return firstN(list, filter.Limit), counts, f.broken
 }
 
 func (f *fake) StorePublications(context.Context, core.BusinessID,

@@ -126,18 +126,15 @@ func sampleStores() []store.Stored {
 
 func sampleItems() []console.ItemDetail {
 	return []console.ItemDetail{
-		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true,
+		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Findings: 3,
 			Updated: minutesAgo(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
 			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}},
 			Platforms:  []string{"aggregator-a", "web"},
 			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy",
-				Message: "calorie_kcal is missing from NutritionalInfo"}},
-			Rejections: []console.ItemRejection{{Platform: "aggregator-b", Message: "photo required", Stores: 2}},
-			Stores: []console.ItemStore{{Store: console.GridStore{ID: 1040, RefID: "S-17", Name: "Market Street",
-				Active: true, Ordering: true, Included: []string{"app", "web"}}, Price: "10.25", Sold: true,
-				Available: true, Stock: -1},
-				{Store: console.GridStore{ID: 1041, RefID: "S-18", Name: long, Active: true, Ordering: true},
-					Price: "9.5", Stock: 0, Sold: true, Available: true}}},
+				Message: "calorie_kcal is missing from NutritionalInfo"},
+				{Platform: "aggregator-a", Rule: "photo", Message: "images is empty"},
+				{Platform: "aggregator-a", Rule: "title_length", Message: hostile}},
+			Rejections: []console.ItemRejection{{Platform: "aggregator-b", Message: "photo required", Stores: 2}}},
 		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3",
 			Updated: minutesAgo(30)}, Record: []byte(`{}`)},
 	}

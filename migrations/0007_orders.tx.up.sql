@@ -83,6 +83,18 @@ CREATE TABLE pending_cancellations (
     PRIMARY KEY (business_id, platform, platform_order_id)
 );
 
+-- Orders that were sent again with other content, which the hub did not apply. The latest of each order.
+CREATE TABLE order_repeats (
+    business_id bigint NOT NULL,
+    order_id    bigint NOT NULL,
+    differences text NOT NULL, -- for people
+    actor       text NOT NULL, -- of the last time, such as key:shop
+    times       integer NOT NULL,
+    first_at    timestamptz NOT NULL,
+    last_at     timestamptz NOT NULL,
+    PRIMARY KEY (business_id, order_id, differences)
+);
+
 -- The latest rejected orders of each business. They show users why an order is missing.
 CREATE TABLE rejected_orders (
     business_id       bigint NOT NULL REFERENCES businesses (id),
@@ -91,6 +103,7 @@ CREATE TABLE rejected_orders (
     platform_order_id text NOT NULL,
     store             text NOT NULL,        -- the ref_id or the platform store id
     reason            text NOT NULL,        -- of the last rejection
+    hub_fault         boolean NOT NULL,     -- the reason is no fault of the order
     rejections        bigint NOT NULL,      -- their number
     first_at          timestamptz NOT NULL,
     last_at           timestamptz NOT NULL, -- unique within a business

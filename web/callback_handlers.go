@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -45,24 +46,17 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
 	c.Locals(localBusiness, caller.Business)
-	if err := s.throttle(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
-		return err
-	}
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
 		caller.VerifiedBy} {
 		delete(callback.Headers, credential)
 	}
-	message, err := s.Callbacks.Read(c.UserContext(), relay.InboundRequest{
+	message, err := s.readCallback(c, relay.InboundRequest{
 		Caller: caller, Kind: callback.Kind, Query: cloneStrings(c.Queries()), Headers: callback.Headers, Body: body,
 		ReceivedAt: s.Clock.Now(),
 	})
-	if err != nil {
-		if message.Order != nil {
-			s.recordRejected(c, caller.Business, caller.Platform, message.Order, err)
-		}
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case message.Order != nil:
 		return s.placeCallback(c, caller, message.Order)
 	case message.Cancellation != nil:
@@ -77,6 +71,23 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	default:
 		return respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}
+}
+
+// readCallback throttles and interprets a request. If it brings an order and fails, the order is recorded as rejected.
+func (s *Server) readCallback(c *fiber.Ctx, request relay.InboundRequest) (message relay.Message, err error) {
+	if err = s.throttle(c, request.Business, LimitCallbacks, request.Platform); err == nil {
+		message, err = s.Callbacks.Read(c.UserContext(), request)
+	}
+	if err == nil {
+		return message, nil
+	}
+	if id, ok := s.Callbacks.BringsOrder(request); ok {
+		rejection := order.NewRejection(err, request.Body)
+		rejection.PlatformOrderID = cmp.Or(id, rejection.PlatformOrderID)
+		rejection.Business, rejection.Platform = request.Business, request.Platform
+		s.storeRejection(c, rejection)
+	}
+	return message, err
 }
 
 // cancelCallback cancels an order for its aggregator. The order may arrive after its cancellation.
@@ -117,7 +128,7 @@ func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []by
 		return order.PlaceResult{}, err
 	}
 	draft.Platform = caller.Platform
-	return s.Intake.Place(c.UserContext(),
+	return s.place(c,
 		order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 }
 

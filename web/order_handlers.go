@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,8 +56,22 @@ func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte
 		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q",
 			caller.Platform)
 	}
-	return s.Intake.Place(c.UserContext(),
-		order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+	return s.place(c, order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+}
+
+// place stores an order. If the hub already has the order with other content, it records the difference.
+func (s *Server) place(c *fiber.Ctx, request order.PlaceRequest) (order.PlaceResult, error) {
+	result, err := s.Intake.Place(c.UserContext(), request)
+	if err != nil || !result.Duplicate {
+		return result, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), recordTimeout)
+	defer cancel()
+	if err := s.Orders.RecordRepeat(ctx, request.Business, result.OrderID, request.Actor, request.Draft); err != nil {
+		s.Log.Warn("recording a repeated order failed", "request", requestID(c), "business", request.Business,
+			"order", result.OrderID, "error", err)
+	}
+	return result, nil
 }
 
 // mayPlaceFor reports whether the caller may place orders of a platform, by its name or an alias.
@@ -71,19 +86,25 @@ func (s *Server) mayPlaceFor(c *fiber.Ctx, caller core.Caller, platform string) 
 // recordRejected stores a rejected order for the merchant's support. If the platform is unknown, it uses the one in the
 // body. An error does not change the response.
 func (s *Server) recordRejected(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
-	rejection, ok := order.NewRejection(reason, body)
-	if !ok {
-		return
-	}
+	rejection := order.NewRejection(reason, body)
 	rejection.Business = business
 	if platform != "" {
 		rejection.Platform = platform
 	} else if names, err := s.Platforms.Names(c.UserContext(), business); err == nil {
 		rejection.Platform = names.Resolve(rejection.Platform)
 	}
-	if err := s.Orders.RecordRejected(c.UserContext(), rejection); err != nil {
-		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", business,
-			"platform_order_id", rejection.PlatformOrderID, "reason", reason, "error", err)
+	s.storeRejection(c, rejection)
+}
+
+// recordTimeout bounds the wait for the record of a rejected or repeated order, because its sender waits too.
+const recordTimeout = 2 * time.Second
+
+func (s *Server) storeRejection(c *fiber.Ctx, rejection order.Rejection) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), recordTimeout)
+	defer cancel()
+	if err := s.Orders.RecordRejected(ctx, rejection); err != nil {
+		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", rejection.Business,
+			"platform_order_id", rejection.PlatformOrderID, "reason", rejection.Reason, "error", err)
 	}
 }
 

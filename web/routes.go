@@ -186,11 +186,17 @@ func (s *Server) guard(r route) fiber.Handler {
 			return err
 		}
 		if err := s.throttle(c, caller.Business, r.limit, ""); err != nil {
+			if r.placesOrder() {
+				s.recordRejected(c, caller.Business, caller.Platform, nil, err)
+			}
 			return err
 		}
 		return s.receive(c, r, caller)
 	}
 }
+
+// placesOrder reports whether the route places an order.
+func (r route) placesOrder() bool { return r.method == "POST" && r.limit == LimitOrders }
 
 // describeNotFound adds the path parameter to a NotFound error without violations.
 func describeNotFound(c *fiber.Ctx, err error) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -265,66 +266,53 @@ func TestJobWarningsAreShownWithItsErrors(t *testing.T) {
 	require.Empty(t, Job(console.Job{State: "done", Total: 10, Result: []byte(`{"stats":{}}`)}, nil).Detail)
 }
 
-// explainedItem is an item and parts of its expected explanation, at all stores and at each.
+// explainedItem is an item, the reason at all its stores, and parts of the expected explanations.
 type explainedItem struct {
-	item  console.ItemDetail
-	state ui.State
-	text  string
-	store string
+	item   console.ItemDetail
+	reason console.PlaceReason
+	state  ui.State
+	text   string
+	store  string
 }
 
 func requireExplainedItems(t *testing.T, rows map[string]explainedItem) {
 	t.Helper()
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			cause := Item(row.item, nil, since)
+			cause := Item(row.item, []string{"web"}, []console.ItemPlaceCount{{Platform: "web", Reason: row.reason,
+				Stores: 1}}, since)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
-			for _, store := range row.item.Stores {
-				visibility := ItemVisibility(row.item, store, since)
-				require.Contains(t, visibility.Label+": "+visibility.Why, row.store)
-			}
+			visibility := ItemVisibility(row.item, console.ItemPlace{Platform: "web", Reason: row.reason}, Platform{}, since)
+			require.Contains(t, visibility.Label+": "+visibility.Why, row.store)
 		})
 	}
 }
 
-// soldAt returns an item at one active store.
-func soldAt(available bool, stock int64) []console.ItemStore {
-	return []console.ItemStore{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true,
-		Available: available, Stock: stock}}
-}
-
 func TestItemStateIsExplained(t *testing.T) {
-	unmet := soldAt(true, -1)
-	unmet[0].UnmetGroup = "size"
 	active := console.Item{Active: true}
 	requireExplainedItems(t, map[string]explainedItem{
-		"inactive in the catalogue": {console.ItemDetail{Stores: soldAt(true, -1)}, ui.Err, "inactive in the master",
-			"Not shown"},
-		"in an inactive category": {console.ItemDetail{Item: active, Stores: soldAt(true, -1),
-			Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
-		"under an inactive one": {console.ItemDetail{Item: active, Stores: soldAt(true, -1),
-			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}}, ui.Err,
+		"inactive in the catalogue": {console.ItemDetail{}, console.PlaceReason(menu.Inactive), ui.Err,
+			"inactive in the master", "Not shown"},
+		"in an inactive category": {console.ItemDetail{Item: active, Categories: []console.ItemCategory{{RefID: "mains"}}},
+			console.PlaceReason(menu.CategoryInactive), ui.Err, "mains is inactive", "Not shown"},
+		"under an inactive one": {console.ItemDetail{Item: active,
+			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}},
+			console.PlaceReason(menu.CategoryInactive), ui.Err,
 			"its category sub belongs to the inactive category top", "Not shown"},
-		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Stores: soldAt(true, -1)}, ui.Err,
-			"not listed on any platform", "Not shown"},
-		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
-		"unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, -1)}, ui.Warn, "not available at any store",
-			"available is false"},
-		"the store is not active": {console.ItemDetail{Item: active,
-			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "All stores that sell the item are inactive",
-			"The store is inactive"},
-		"store accepts no orders": {console.ItemDetail{Item: active,
-			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "No store that sells the item accepts orders",
-			"accepts no orders"},
-		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "out of stock at all stores",
-			"Out of stock"},
-		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn,
-			"cannot order the item at any store",
-			"Option group size requires more options"},
-		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "at the only store", "Shown"},
+		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}}, console.PlaceReason(menu.NotListed),
+			ui.Err, "not listed on any platform", "Not shown"},
+		"unavailable": {console.ItemDetail{Item: active}, console.PlaceReason(menu.Unavailable), ui.Warn,
+			"not available at any store", "available is false"},
+		"the stores are not active": {console.ItemDetail{Item: active}, console.PlaceInactive, ui.Warn,
+			"All stores that sell the item are inactive", ""},
+		"the stores accept no orders": {console.ItemDetail{Item: active}, console.PlaceNoOrders, ui.Warn,
+			"No store that sells the item accepts orders", ""},
+		"out of stock": {console.ItemDetail{Item: active}, console.PlaceReason(menu.OutOfStock), ui.Warn,
+			"out of stock at all stores", "Out of stock"},
+		"required options missing": {console.ItemDetail{Item: active}, console.PlaceReason(menu.OptionsMissing), ui.Err,
+			"cannot order the item on any platform", "requires more options"},
+		"shown": {console.ItemDetail{Item: active}, console.PlaceLive, ui.OK, "at the only store", "Shown"},
 	})
 }
 
@@ -341,22 +329,22 @@ func TestItemSaleHoursAreExplained(t *testing.T) {
 		return list
 	}
 	requireExplainedItems(t, map[string]explainedItem{
-		"outside sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
-			Categories: categories(wednesdays)},
+		"outside sale hours": {console.ItemDetail{Item: active,
+			Categories: categories(wednesdays)}, console.PlaceLive,
 			ui.Warn, "Not on sale now. Sale hours by category: Mains (Wed 08:00–11:30).",
 			"Not on sale now: Not on sale now."},
-		"without sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
-			Categories: categories(wednesdays[:1])},
+		"without sale hours": {console.ItemDetail{Item: active,
+			Categories: categories(wednesdays[:1])}, console.PlaceLive,
 			ui.Warn, "Mains (no hours)", "Not on sale now"},
-		"outside sale hours and unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, 5),
-			Categories: categories(wednesdays)},
+		"outside sale hours and unavailable": {console.ItemDetail{Item: active,
+			Categories: categories(wednesdays)}, console.PlaceReason(menu.Unavailable),
 			ui.Warn, "Not on sale now", "available is false"},
-		"within sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
-			Categories: categories(saturdays)},
+		"within sale hours": {console.ItemDetail{Item: active,
+			Categories: categories(saturdays)}, console.PlaceLive,
 			ui.OK,
 			"at the only store", "Shown"},
-		"in another category too": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
-			Categories: categories(wednesdays, nil)}, ui.OK, "at the only store", "Shown"},
+		"in another category too": {console.ItemDetail{Item: active,
+			Categories: categories(wednesdays, nil)}, console.PlaceLive, ui.OK, "at the only store", "Shown"},
 	})
 }
 
@@ -395,7 +383,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 		"live": {listed(func(*store.Object) {}), ui.OK, "accepts orders on web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cause := Store(row.store, []string{"app", "web"}, nil, now)
+			cause := Store(row.store, []string{"app", "web"}, nil, false, now)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 		})

@@ -26,9 +26,9 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 		_, got := StoreAvailability(s, platform, noon)
 		require.Equal(t, why, got)
 	}
-	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, noon).State)
-	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, noon).Text, "on tasty.")
-	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, noon).State)
+	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).State)
+	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).Text, "on tasty.")
+	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, false, noon).State)
 }
 
 func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {

@@ -119,10 +119,14 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 
 // RejectedOrders reports rejected orders and the reason of the last.
 func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Warn,
-		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
-			Moment(n.At, zone), strings.TrimSuffix(n.Reason, ".")),
-		Detail: text.RemedyRejectedOrders}
+	c := ui.Cause{State: ui.Warn, Detail: text.RemedyRejectedOrders}
+	count := ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_)
+	if n.HubFault {
+		count = ui.Count(n.Count, text.OneOrderMissed, text.OrdersMissed_)
+		c = ui.Cause{State: ui.Err, Detail: text.RemedyMissedOrders}
+	}
+	c.Text = fmt.Sprintf(text.CauseRejectedOrders, count, Moment(n.At, zone), strings.TrimSuffix(n.Reason, "."))
+	return c
 }
 
 // PartlyFailedJobs reports jobs with many failed objects. subject describes the last one.

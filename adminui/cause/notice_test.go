@@ -61,6 +61,10 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			ui.Warn, "3 orders were rejected and have not been accepted since. The last was rejected " +
 				"on 21 Nov at 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
+		{RejectedOrders(console.RejectedOrders{Count: 452, At: since, Reason: "plugin a is unavailable", HubFault: true},
+			time.UTC),
+			ui.Err, "452 orders could not be accepted and have not arrived since. The last was rejected on " +
+				"21 Nov at 09:30 UTC: plugin a is unavailable.", "ask the platform"},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
 			ui.OK, "Resent: 12 event deliveries.", ""},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil),

@@ -17,8 +17,9 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons.
-func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
+// Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons. If
+// starting is set, all of these only wait for the first menu of the store.
+func Store(s store.Stored, platforms, down []string, starting bool, now time.Time) ui.Cause {
 	within, _ := store.OpenAt(s.Timings, now)
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
 	switch {
@@ -39,6 +40,8 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(accepting, ", "))}); {
 	case len(open) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
+	case len(accepting) == 0 && starting:
+		return ui.Cause{State: ui.Warn, Text: text.StoreFirstMenu}
 	case len(accepting) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreNowhere}
 	case len(accepting) < len(listed):
@@ -54,10 +57,12 @@ func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State
 	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
 		return ui.Neutral, text.CauseNotListed
 	}
-	if closing := s.ClosureOn(platform); closing != nil {
+	cause := Store(s, []string{platform}, nil, false, now)
+	off := s.Active != nil && !*s.Active || s.OrderingEnabled != nil && !*s.OrderingEnabled
+	if closing := s.ClosureOn(platform); closing != nil && !off {
 		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closedText(*closing, now.Location()))
 	}
-	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
+	if cause.State != ui.OK {
 		return cause.State, cause.Text
 	}
 	return ui.OK, ""
@@ -130,6 +135,7 @@ const (
 	AtPlugin
 	AtSettings // settings of the platform
 	AtItem     // the first missing item
+	AtItems    // all items
 )
 
 // Visibility describes whether a store or item is visible on a platform.
@@ -145,6 +151,7 @@ type Platform struct {
 	core.Platform
 	Plugin    *console.Plugin      // serves the platform; nil: unknown to all hubs
 	Published *publish.Publication // menu of the store; nil: unknown
+	NoItems   string               // why no item of the store can be ordered there; "": one can, or it is unknown
 }
 
 // ServedBy names what connects a platform: the merchant itself, or a plugin.
@@ -180,7 +187,13 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	} else if state == ui.Err && s.ClosureOn(platform.Name) != nil {
 		own.Label = text.GridShut
 	}
-	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByMerchant {
+	if state == ui.Err || state == ui.Neutral {
+		return own
+	}
+	if platform.NoItems != "" {
+		return Visibility{ui.Err, text.NoItemsLabel, platform.NoItems, AtItems}
+	}
+	if platform.ServedBy == core.ServedByMerchant {
 		return own
 	}
 	plugin := platform.Plugin

@@ -33,7 +33,8 @@ func requireExplainedStores(t *testing.T, rows map[string]explainedStore) {
 				servedBy = core.ServedByMerchant
 			}
 			visibility := StoreVisibility(row.store,
-				Platform{core.Platform{Name: row.platform, ServedBy: servedBy}, row.plugin, row.published}, since)
+				Platform{Platform: core.Platform{Name: row.platform, ServedBy: servedBy}, Plugin: row.plugin,
+					Published: row.published}, since)
 			require.Contains(t, visibility.Why, row.says)
 			visibility.Why = ""
 			require.Equal(t, Visibility{State: row.state, Label: row.label, Remedy: row.remedy}, visibility)
@@ -136,7 +137,11 @@ func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	yes := true
 	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
 		OrderingEnabled: &yes}}
-	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
+	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, true, since)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, cause)
-	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
+	both := []string{"tasty", "web"}
+	require.Equal(t, ui.Err, Store(s, both, both, false, since).State)
+	starting := Store(s, both, both, true, since)
+	require.Equal(t, ui.Warn, starting.State, "the first publishing is no error")
+	require.Contains(t, starting.Text, "being published for the first time")
 }

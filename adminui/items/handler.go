@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -17,19 +18,16 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 // Reader reads items and the platforms of their business.
 type Reader interface {
 	ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error)
-	Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error)
+	Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error)
+	ItemPlaces(ctx context.Context, business core.BusinessID, item console.Item,
+		f console.ItemPlaceFilter) ([]console.ItemPlace, []console.ItemPlaceCount, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-}
-
-// Publications reads the menus published per store and platform.
-type Publications interface {
-	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
 // Plugins reads the plugins that serve platforms.
@@ -39,9 +37,8 @@ type Plugins interface {
 
 // Pages is the item pages.
 type Pages struct {
-	Items        Reader
-	Publications Publications
-	Plugins      Plugins
+	Items   Reader
+	Plugins Plugins
 }
 
 // Page describes the pages.
@@ -56,49 +53,73 @@ func (p Pages) Page() shell.Page {
 
 // List shows the items of the master catalogue.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := console.ItemFilter{Text: v.Query.Get("text"), After: v.Query.Get("after"), Limit: v.Limit()}
+	f := console.ItemFilter{Text: v.Query.Get("text"), Problem: console.ItemProblem(v.Query.Get("problem")),
+		Platform: v.Query.Get("platform"), Store: strings.TrimSpace(v.Query.Get("store")), After: v.Query.Get("after"),
+		Limit: v.Limit()}
 	found, err := p.Items.ListItems(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
+	platforms, err := p.Items.Platforms(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
 	list := ui.List{Name: text.Items, EmptyTitle: text.NoItemsTitle, EmptyText: text.NoItemsText,
-		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
+		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
+			{Name: "problem", Label: text.Problem, Value: string(f.Problem), Options: []ui.Option{
+				{Value: "", Label: text.Any}, {Value: string(console.ItemBreaksRule), Label: text.ProblemRule},
+				{Value: string(console.ItemLacking), Label: text.ProblemRejected},
+				{Value: string(console.ItemInactive), Label: text.ProblemInactive}}},
+			{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platformOptions(platforms)}},
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.State},
 			{Label: text.Price, Kind: ui.Figure}, {Label: text.Updated}}}
+	if f.Problem == console.ItemLacking {
+		list.Filters = append(list.Filters, ui.Filter{Name: "store", Label: text.RejectedAtStore, Value: f.Store,
+			Hint: "ref_id"})
+	}
 	keys := make([]string, len(found))
 	for i, item := range found {
 		keys[i] = item.RefID
 		href := v.Link(fmt.Sprintf("items/%d/", item.ID))
-		state, words := ui.OK, text.Active
-		if !item.Active {
-			state, words = ui.Err, text.NotActive
-		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
-				ui.StateCell(state, words),
-				ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
+				stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
 }
 
-// itemView is the view model of an item.
-type itemView struct {
-	facts     []ui.Fact
-	platforms ui.List
-	stores    ui.List
-	more      string
-	record    string
+// stateCell shows what the catalogue and the rules of platforms say of an item.
+func stateCell(item console.Item) ui.Cell {
+	switch {
+	case !item.Active:
+		return ui.StateCell(ui.Err, text.NotActive)
+	case item.Unlisted:
+		return ui.StateCell(ui.Err, text.NotListed)
+	case item.CategoryInactive:
+		return ui.StateCell(ui.Err, text.CategoryOff)
+	case item.Findings > 0:
+		return ui.StateCell(ui.Warn, fmt.Sprintf(text.BreaksRules, ui.Count(item.Findings, text.OneRule, text.Rules_)))
+	default:
+		return ui.StateCell(ui.OK, text.Active)
+	}
 }
 
-// One shows on which platforms an item is listed and what customers see of it at each store. Prices are those of
-// the store, or of the platform in the query.
+func platformOptions(platforms []core.Platform) []ui.Option {
+	options := []ui.Option{{Value: "", Label: text.Any}}
+	for _, platform := range platforms {
+		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	return options
+}
+
+// One shows on which platforms customers can order an item, and why not at each store.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	ctx, store := c.UserContext(), strings.TrimSpace(v.Query.Get("store"))
-	item, err := p.Items.Item(ctx, v.Business.ID, id, store)
+	ctx := c.UserContext()
+	item, err := p.Items.Item(ctx, v.Business.ID, id)
 	if err != nil {
 		return err
 	}
@@ -106,31 +127,44 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	var menus []cause.PlatformMenus
-	if store == "" { // with a store filter, the row of the store explains it
-		if menus, err = p.menus(ctx, v, item, platforms); err != nil {
-			return err
-		}
-	}
-	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item),
-		platforms: platformList(v, item, platforms)}
-	if view.stores, err = p.storeList(ctx, v, item, store, platforms); err != nil {
+	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	if err != nil {
 		return err
 	}
-	if item.MoreStores {
-		view.more = fmt.Sprintf(text.StoresMore, ui.Number(len(item.Stores)))
+	f := placeFilter(v, cause.WorkingPlugins(plugins, v.Zone))
+	places, counts, err := p.Items.ItemPlaces(ctx, v.Business.ID, item.Item, f)
+	if err != nil {
+		return err
 	}
-	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID,
-		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store, menus), Live: true,
+	matrix := matrix{v: v, item: item, platforms: platforms, plugins: plugins}
+	if err := menu.DecodeStored(string(item.Record), &matrix.master); err != nil {
+		return fmt.Errorf("reading item %d: %w", item.ID, err)
+	}
+	list, keys := matrix.list(f, places)
+	head := shell.Head{Title: item.Title, Note: item.RefID,
+		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Live: true,
+		Causes: causes(v, item, f.Store, cause.Item(item, platformNames(platforms), counts, v.Now.In(v.Zone))),
 		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
 			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
-			Label: text.AtAMoment}}}, itemPage(view))
+			Label: text.AtAMoment}},
+		Above: []templ.Component{itemPage(itemView{facts: facts(v, item), platforms: platformList(item, platforms, counts),
+			record: ui.Pretty(item.Record, 16<<10), counts: countLinks(v, f, counts)})}}
+	return v.ShowList(c, head, list, "after", keys)
 }
 
-// causes explains where customers can order the item, and why not elsewhere.
-func causes(v *shell.PageContext, item console.ItemDetail, store string, menus []cause.PlatformMenus) []ui.Cause {
+func platformNames(platforms []core.Platform) []string {
+	names := make([]string, len(platforms))
+	for i, platform := range platforms {
+		names[i] = platform.Name
+	}
+	return names
+}
+
+// causes explains where customers can order the item, and each finding against it. With a store filter, the status of
+// all stores is shown only if it is an error.
+func causes(v *shell.PageContext, item console.ItemDetail, store string, status ui.Cause) []ui.Cause {
 	list := cause.ItemFindings(item)
-	if status := cause.Item(item, menus, v.Now.In(v.Zone)); status.State == ui.Err || store == "" {
+	if status.State == ui.Err || store == "" {
 		list = append([]ui.Cause{status}, list...)
 	}
 	for i := range list {

@@ -1,10 +1,11 @@
 package items
 
 import (
-	"context"
 	"fmt"
+	"net/url"
 	"slices"
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
@@ -13,153 +14,143 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/menu"
-	"github.com/servery-hub/servery/core/publish"
 )
 
-// platformList lists the platforms and whether the item is listed there.
-func platformList(v *shell.PageContext, item console.ItemDetail, platforms []core.Platform) ui.List {
+// itemView is the view model of what is above the stores of an item.
+type itemView struct {
+	facts     []ui.Fact
+	platforms ui.List
+	record    string
+	counts    []ui.Link
+}
+
+// platformList lists the platforms and at how many stores customers can order the item there.
+func platformList(item console.ItemDetail, platforms []core.Platform, counts []console.ItemPlaceCount) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone,
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
-		state, why := cause.ItemOnPlatform(item, platform.Name)
-		words := text.ItemSelected
-		if state != ui.OK {
-			words = text.NotShown
-		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why),
-				ui.T(cause.ServedBy(platform))}})
+		state, words, why := cause.ItemOnPlatform(item, platform.Name, counts)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words),
+			ui.T(why), ui.T(cause.ServedBy(platform))}})
 	}
 	return list
 }
 
-// storeList lists the stores and what customers see there, by store values or by those of the platform in the
-// query.
-func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
-	platforms []core.Platform) (ui.List, error) {
-	options := []ui.Option{{Value: "", Label: text.OwnValues}}
-	for _, platform := range platforms {
-		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
-	}
-	at := slices.IndexFunc(platforms, func(p core.Platform) bool { return p.Name == v.Query.Get("platform") })
-	list := ui.List{Name: text.AtStores, EmptyTitle: text.AtStoresNone, EmptyText: text.AtStoresNoneText,
-		Filters: []ui.Filter{{Name: "platform", Label: text.PriceOn, Value: v.Query.Get("platform"), Options: options},
-			{Name: "store", Label: text.Store, Value: store, Hint: "ref_id"}},
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Store, Kind: ui.Wide}, {Label: text.State},
-			{Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure},
-			{Label: text.Stock, Kind: ui.Figure}}}
-	if store != "" {
-		list.EmptyTitle, list.EmptyText = text.NoSuchStore, text.NoSuchStoreText
-	}
-	if store != "" || at >= 0 {
-		list.Clear = v.Path
-	}
-	view := platformView{item: item}
-	if at >= 0 {
-		if err := p.loadPlatform(ctx, v, &view, platforms[at], store); err != nil {
-			return list, err
-		}
-	}
-	for _, itemStore := range item.Stores {
-		visibility, price := view.visibility(itemStore, v.Now.In(v.Zone))
-		price.Text = ui.Price(price.Text, v.Business.Currency)
-		stock := text.NotCounted
-		if itemStore.Stock >= 0 {
-			stock = ui.Number(itemStore.Stock)
-		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: itemStore.Store.RefID, Code: true,
-				Href: v.Link(fmt.Sprintf("stores/%d/", itemStore.Store.ID))}, ui.T(itemStore.Store.Name),
-				ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}})
-	}
-	return list, nil
+// placeFilter returns the filter of the stores from the URL.
+func placeFilter(v *shell.PageContext, working []string) console.ItemPlaceFilter {
+	return console.ItemPlaceFilter{Store: strings.TrimSpace(v.Query.Get("store")), Platform: v.Query.Get("platform"),
+		Reason: console.PlaceReason(v.Query.Get("reason")), WorkingPlugins: working, Local: v.Now.In(v.Zone),
+		After: parseCursor(v.Query.Get("after")), Limit: v.Limit()}
 }
 
-// menus returns the platforms with the menus of the item's stores.
-func (p Pages) menus(ctx context.Context, v *shell.PageContext, item console.ItemDetail,
-	platforms []core.Platform) ([]cause.PlatformMenus, error) {
-	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
-	if err != nil {
-		return nil, err
+// cursorText returns the form that parseCursor parses: the length of the ref_id, the ref_id and the platform.
+func cursorText(p console.ItemPlace) string {
+	return fmt.Sprintf("%d-%s%s", len(p.Store.RefID), p.Store.RefID, p.Platform)
+}
+
+// parseCursor parses the form of cursorText. Any other text is the start.
+func parseCursor(s string) (cursor console.ItemPlaceCursor) {
+	size, rest, found := strings.Cut(s, "-")
+	if n, err := strconv.Atoi(size); found && err == nil && n >= 0 && n <= len(rest) {
+		cursor.StoreRef, cursor.Platform = rest[:n], rest[n:]
 	}
-	filter := publish.Filter{Limit: maxPublications}
-	if len(item.Stores) == 1 {
-		filter.StoreRef = item.Stores[0].Store.RefID
-	}
-	published, err := p.Publications.List(ctx, v.Business.ID, filter)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]cause.PlatformMenus, len(platforms))
-	for i, platform := range platforms {
-		list[i] = cause.PlatformMenus{Platform: platform, Published: map[string]*publish.Publication{}}
-		if at := slices.IndexFunc(plugins, func(p console.Plugin) bool { return p.ID == platform.ServedBy }); at >= 0 {
-			list[i].Plugin = &plugins[at]
-		}
-		for n := range published {
-			if published[n].Platform == platform.Name {
-				list[i].Published[published[n].StoreRef] = &published[n]
+	return cursor
+}
+
+// countLinks returns the counts of reasons on the selected platform, or on all, each with a link to its stores.
+func countLinks(v *shell.PageContext, f console.ItemPlaceFilter, counts []console.ItemPlaceCount) (links []ui.Link) {
+	for _, reason := range append([]console.PlaceReason{console.PlaceLive}, console.ItemReasons()...) {
+		n := 0
+		for _, c := range counts {
+			if c.Reason == reason && (f.Platform == "" || c.Platform == f.Platform) {
+				n += c.Stores
 			}
 		}
+		if n == 0 {
+			continue
+		}
+		query := url.Values{"reason": {string(reason)}}
+		if reason == console.PlaceLive {
+			query.Set("reason", string(console.Shown))
+		}
+		for name, value := range map[string]string{"platform": f.Platform, "store": f.Store} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		links = append(links, ui.Link{Href: v.Path + "?" + query.Encode(),
+			Label: fmt.Sprintf(text.ReasonCount, ui.Number(n), cause.ItemPlaceLabel(reason))})
 	}
-	return list, nil
+	return links
 }
 
-// platformView decides how an item appears on a platform, or with the store values if platform is nil.
-type platformView struct {
+// matrix is the stores of an item on platforms.
+type matrix struct {
+	v         *shell.PageContext
 	item      console.ItemDetail
-	platform  *core.Platform  // nil: no platform selected
-	plugin    *console.Plugin // serves the platform; nil: unknown to all hubs
+	platforms []core.Platform
+	plugins   []console.Plugin
 	master    menu.Item
-	published map[string]*publish.Publication // by ref_id of the store
 }
 
-// maxPublications limits how many publications are read for one page.
-const maxPublications = 5000
-
-func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform,
-	store string) error {
-	s.platform, s.published = &platform, map[string]*publish.Publication{}
-	if err := menu.DecodeStored(string(s.item.Record), &s.master); err != nil {
-		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
+// list lists the stores of the item on each platform: whether customers can order it there, and its price.
+func (m matrix) list(f console.ItemPlaceFilter, places []console.ItemPlace) (list ui.List, keys []string) {
+	reasons := []ui.Option{{Value: "", Label: text.Any},
+		{Value: string(console.Shown), Label: cause.ItemPlaceLabel(console.Shown)}}
+	for _, reason := range console.ItemReasons() {
+		reasons = append(reasons, ui.Option{Value: string(reason), Label: cause.ItemPlaceLabel(reason)})
 	}
-	if platform.ServedBy == core.ServedByMerchant {
-		return nil
+	list = ui.List{Name: text.AtStores, EmptyTitle: text.AtStoresNone, EmptyText: text.AtStoresNoneText,
+		Filters: []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform,
+			Options: platformOptions(m.platforms)},
+			{Name: "reason", Label: text.Reason, Value: string(f.Reason), Options: reasons},
+			{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}},
+		Columns: []ui.Column{{Label: text.Store, Kind: ui.Wide}, {Label: text.Platform}, {Label: text.State},
+			{Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure},
+			{Label: text.Stock, Kind: ui.Figure}}}
+	if f.Store != "" {
+		list.NoMatchTitle, list.NoMatchText = text.NoSuchStore, text.NoSuchStoreText
 	}
-	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
-	if err != nil {
-		return err
+	for _, place := range places {
+		keys = append(keys, cursorText(place))
+		list.Rows = append(list.Rows, m.row(place))
 	}
-	if at := slices.IndexFunc(plugins, func(p console.Plugin) bool { return p.ID == platform.ServedBy }); at >= 0 {
-		s.plugin = &plugins[at]
-	}
-	list, err := p.Publications.List(ctx, v.Business.ID,
-		publish.Filter{Platform: platform.Name, StoreRef: store, Limit: maxPublications})
-	for i := range list {
-		s.published[list[i].StoreRef] = &list[i]
-	}
-	return err
+	return list, keys
 }
 
-// visibility returns whether customers see the item at a store, and its price. On a platform, the note of the
-// price names the rule that set it.
-func (s platformView) visibility(itemStore console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
-	if s.platform == nil {
-		return cause.ItemVisibility(s.item, itemStore, now), ui.T(itemStore.Price)
+func (m matrix) row(place console.ItemPlace) ui.Row {
+	at := slices.IndexFunc(m.platforms, func(p core.Platform) bool { return p.Name == place.Platform })
+	if at < 0 { // removed meanwhile
+		return ui.Row{Cells: []ui.Cell{ui.T(place.Store.Name), ui.T(place.Platform), {}, {}, {}, {}}}
 	}
-	visibility := cause.ItemVisibilityOn(s.item, itemStore, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
-		Published: s.published[itemStore.Store.RefID]}, now)
+	onPlatform := cause.Platform{Platform: m.platforms[at], Published: place.Menu}
+	if n := slices.IndexFunc(m.plugins, func(p console.Plugin) bool { return p.ID == onPlatform.ServedBy }); n >= 0 {
+		onPlatform.Plugin = &m.plugins[n]
+	}
+	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.Now.In(m.v.Zone))
+	price, stock := m.values(place, onPlatform.Platform)
+	price.Text = ui.Price(price.Text, m.v.Business.Currency)
+	return ui.Row{Cells: []ui.Cell{{Text: place.Store.Name, Note: place.Store.RefID,
+		Href: m.v.Link(fmt.Sprintf("stores/%d/", place.Store.ID))}, ui.T(place.Platform),
+		ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}}
+}
+
+// values returns the price at a store on a platform, with the rule that sets it as its note, and the stock.
+func (m matrix) values(place console.ItemPlace, platform core.Platform) (price ui.Cell, stock string) {
 	var values menu.ItemValues
-	if !itemStore.Sold || menu.DecodeStored(string(itemStore.Values), &values) != nil {
-		return visibility, ui.T(itemStore.Price)
+	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
+		return ui.Cell{}, ""
 	}
-	price, rule := menu.RulePrice(&s.master, &values, *s.platform)
+	amount, rule := menu.RulePrice(&m.master, &values, platform)
 	note := priceLabels[rule]
-	if p := s.published[itemStore.Store.RefID]; p != nil && !p.DueAt.IsZero() {
+	if place.Menu != nil && !place.Menu.DueAt.IsZero() {
 		note = fmt.Sprintf(text.PriceToCome, note)
 	}
-	return visibility, ui.Cell{Text: price.String(), Note: note}
+	if stock = text.NotCounted; values.CurrentStock >= 0 {
+		stock = ui.Number(values.CurrentStock)
+	}
+	return ui.Cell{Text: amount.String(), Note: note}, stock
 }
 
 var priceLabels = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,

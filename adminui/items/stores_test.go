@@ -30,11 +30,22 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 		"a change is to come": {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9",
 			"the store's price, not yet on the platform"},
 	} {
-		s := platformView{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
-			published: map[string]*publish.Publication{"S-1": &row.publication}}
-		require.NoError(t, menu.DecodeStored(row.master, &s.master), name)
-		_, cell := s.visibility(console.ItemStore{Store: console.GridStore{RefID: "S-1"}, Sold: true,
-			Values: []byte(row.values)}, now)
+		m := matrix{}
+		require.NoError(t, menu.DecodeStored(row.master, &m.master), name)
+		cell, _ := m.values(console.ItemPlace{Menu: &row.publication, ItemStore: console.ItemStore{Sold: true,
+			Values: []byte(row.values)}}, core.Platform{Name: "tasty", ServedBy: "aggregator-a"})
 		require.Equal(t, []string{row.price, row.note}, []string{cell.Text, cell.Note}, name)
+	}
+}
+
+func TestCursorOfItemPlacesKeepsAnyName(t *testing.T) {
+	for _, want := range []console.ItemPlaceCursor{{}, {StoreRef: "S-1", Platform: "web"},
+		{StoreRef: "9-é", Platform: "a-b 7"}} {
+		text := cursorText(console.ItemPlace{Platform: want.Platform,
+			ItemStore: console.ItemStore{Store: console.GridStore{RefID: want.StoreRef}}})
+		require.Equal(t, want, parseCursor(text), text)
+	}
+	for _, text := range []string{"", "x", "9-a", "-1-a"} {
+		require.Zero(t, parseCursor(text), text)
 	}
 }

@@ -314,7 +314,7 @@ func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console
 	status := cause.PublishResult(found)
 	status.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
 	if status.State == ui.Err {
-		status.Link.Href += "?state=" + string(console.MenuRejected)
+		status.Link.Href += "?reason=" + string(console.PlaceMenuRejected)
 	}
 	return status, nil
 }

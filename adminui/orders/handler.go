@@ -36,6 +36,7 @@ type Timeline interface {
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
 	RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+	OrderRepeats(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRepeat, error)
 }
 
 // Notifier finds orders that no webhook received, and queues their delivery.
@@ -236,6 +237,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	line := timelineOf(v, apiOrder.Relay, orderFacts)
+	if err := p.addRepeats(ctx, v, id, line); err != nil {
+		return err
+	}
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ const RejectedPath = "orders/refused/"
 // Rejected lists rejected orders with their reasons.
 func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.RejectedFilter{Platform: v.Query.Get("platform"), ID: strings.TrimSpace(v.Query.Get("id")),
-		Store: strings.TrimSpace(v.Query.Get("store")), Limit: v.Limit()}
+		Store: strings.TrimSpace(v.Query.Get("store")), Fault: console.RejectionFault(v.Query.Get("fault")),
+		Limit: v.Limit()}
 	// larger values overflow the timestamps of the database
 	if before, err := strconv.ParseInt(v.Query.Get("before"), 10, 64); err == nil && before>>57 == 0 {
 		f.Before = time.UnixMicro(before)
@@ -43,7 +44,11 @@ func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.RejectedTimes, Kind: ui.Figure}, {Label: text.RejectedAt}, {Label: text.RejectedFirst}}}
 	list.Filters = []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "id", Label: text.RejectedID, Value: f.ID, Hint: text.RejectedIDHint},
-		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.RejectedStoreHint}}
+		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.RejectedStoreHint},
+		{Name: "fault", Label: text.RejectedBecause, Value: string(f.Fault),
+			Options: []ui.Option{{Value: "", Label: text.Any},
+				{Value: string(console.OrderFault), Label: text.RejectedOrderFault},
+				{Value: string(console.HubFault), Label: text.RejectedHubFault}}}}
 	keys := make([]string, len(found))
 	for i, r := range found {
 		keys[i] = fmt.Sprint(r.Last.UnixMicro())
@@ -59,6 +64,9 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 		id = ui.Cell{Text: text.RejectedUnreadable, Note: r.Platform}
 	}
 	state := ui.StateCell(ui.Err, text.Rejected)
+	if r.HubFault {
+		state = ui.StateCell(ui.Err, text.NotAccepted)
+	}
 	if r.OrderID != 0 {
 		state = ui.Cell{Text: text.RejectedAcceptedLater, Href: v.Link(fmt.Sprintf("orders/%d/", r.OrderID))}
 	}
@@ -66,22 +74,32 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}}
 }
 
-// rejectedCauses reports rejected orders that match the filters of the order list.
-func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext, f console.OrderFilter) ([]ui.Cause, error) {
-	last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
-		Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.From, Missing: true, Limit: 1})
-	if err != nil || all == 0 {
-		return nil, err
-	}
-	rejected := cause.RejectedOrders(console.RejectedOrders{Count: all, At: last[0].Last, Reason: last[0].Reason},
-		v.Zone)
+// rejectedCauses reports rejected orders that match the filters of the order list, by fault.
+func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext,
+	f console.OrderFilter) (causes []ui.Cause, err error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"platform": f.Platform, "id": f.ID, "store": f.Store} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	rejected.Link = ui.Link{Href: strings.TrimSuffix(v.Link(RejectedPath)+"?"+query.Encode(), "?"),
-		Label: text.ActSeeRejected}
-	return []ui.Cause{rejected}, nil
+	for _, fault := range []console.RejectionFault{console.HubFault, console.OrderFault} {
+		last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
+			Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.From, Fault: fault, Missing: true, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if all == 0 {
+			continue
+		}
+		rejected := cause.RejectedOrders(console.RejectedOrders{Count: all, At: last[0].Last, Reason: last[0].Reason,
+			HubFault: fault == console.HubFault}, v.Zone)
+		if query.Del("fault"); fault == console.HubFault {
+			query.Set("fault", string(fault))
+		}
+		rejected.Link = ui.Link{Href: strings.TrimSuffix(v.Link(RejectedPath)+"?"+query.Encode(), "?"),
+			Label: text.ActSeeRejected}
+		causes = append(causes, rejected)
+	}
+	return causes, nil
 }

@@ -57,6 +57,20 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	return line
 }
 
+// addRepeats adds to the timeline when the order was sent again with other content.
+func (p Pages) addRepeats(ctx context.Context, v *shell.PageContext, id int64, line *timeline.Timeline) error {
+	repeats, err := p.Timeline.OrderRepeats(ctx, v.Business.ID, id)
+	for _, r := range repeats {
+		entry := timeline.Entry{State: ui.Warn, Title: text.SentAgain, Note: r.Differences,
+			Words: fmt.Sprintf(text.SentAgainWords, cause.ActorName(r.Actor))}
+		if r.Times > 1 {
+			entry.Note = fmt.Sprintf(text.SentAgainTimes, r.Differences, ui.Number(r.Times))
+		}
+		line.Add(r.Last, entry)
+	}
+	return err
+}
+
 // maxResends limits how many resends the timeline shows.
 const maxResends = 20
 

@@ -3,13 +3,13 @@ package overview
 import (
 	"context"
 	"fmt"
-	"time"
+	"net/url"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
-	"github.com/servery-hub/servery/adminui/stores"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
@@ -20,8 +20,7 @@ import (
 // StoreGrid reads stores, platforms and publications.
 type StoreGrid interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
-		after console.GridCursor) ([]console.GridStore, error)
+	Grid(ctx context.Context, business core.BusinessID, f console.GridFilter) (console.Grid, error)
 	StorePublications(ctx context.Context, business core.BusinessID,
 		stores []int64) (map[int64]map[string]publish.Publication, error)
 }
@@ -34,79 +33,137 @@ type Plugins interface {
 // maxGridPlatforms limits the columns of the grid. The store page lists all platforms.
 const maxGridPlatforms = 10
 
-// Grid shows the stores of a business on its platforms, those with problems first.
+// Grid shows the stores of a business on its platforms, with the number of stores for each reason why customers cannot
+// order.
 func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{})
 	if err != nil {
 		return err
 	}
-	f := stores.Filter(v)
-	f.WorkingPlugins = workingPlugins(found, v.Zone)
-	list, keys, err := p.grid(c.UserContext(), v, found, f, console.ParseGridCursor(v.Query.Get("after")))
+	platforms, err := p.Stores.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
-	list.Filters = stores.Filters(f, ui.Option{Value: string(console.StoreNotLive), Label: text.NotLive},
-		ui.Option{Value: string(console.MenuRejected), Label: text.MenuRejected})
-	return v.ShowList(c, shell.Head{Title: text.Grid, Note: text.GridNote,
-		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
+	f := console.GridFilter{Text: v.Query.Get("text"), Platform: v.Query.Get("platform"),
+		Reason: console.PlaceReason(v.Query.Get("reason")), Sort: console.GridSort(v.Query.Get("sort")),
+		After: console.ParseGridCursor(v.Query.Get("after")), Limit: v.Limit()}
+	table, err := p.grid(c.UserContext(), v, gridSource{found, platforms}, f)
+	if err != nil {
+		return err
+	}
+	table.list.Filters = gridFilters(f, platforms)
+	head := shell.Head{Title: text.Grid, Note: text.GridNote,
+		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}
+	if len(table.counts) > 0 {
+		head.Above = append(head.Above, ui.Counts(fmt.Sprintf(text.GridCountsAll,
+			ui.Count(table.total, text.OneStore, text.Stores_)), countLinks(v, f, table.counts)))
+	}
+	return v.ShowList(c, head, table.list, "after", table.keys)
 }
 
-// workingPlugins returns the ids of the plugins that can publish menus.
-func workingPlugins(found []console.Plugin, zone *time.Location) []string {
-	ids := []string{}
-	for _, plugin := range found {
-		if cause.PluginWorks(plugin, zone) {
-			ids = append(ids, plugin.ID)
+func gridFilters(f console.GridFilter, platforms []core.Platform) []ui.Filter {
+	names := []ui.Option{{Value: "", Label: text.Any}}
+	for _, platform := range platforms {
+		names = append(names, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	reasons := []ui.Option{{Value: "", Label: text.Any}}
+	for _, reason := range append([]console.PlaceReason{console.PlaceNotLive, console.PlaceMenuRejected},
+		console.PlaceReasons()...) {
+		reasons = append(reasons, ui.Option{Value: string(reason), Label: cause.PlaceLabel(reason)})
+	}
+	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
+		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: names},
+		{Name: "reason", Label: text.Reason, Value: string(f.Reason), Options: reasons},
+		{Name: "sort", Label: text.Sort, Value: string(f.Sort), Options: []ui.Option{
+			{Value: string(console.SortProblems), Label: text.SortProblems},
+			{Value: string(console.SortRef), Label: text.SortRef},
+			{Value: string(console.SortOpening), Label: text.SortOpening}}}}
+}
+
+// countLinks returns the counts of reasons, each with a link to its stores.
+func countLinks(v *shell.PageContext, f console.GridFilter, counts []console.PlaceCount) []ui.Link {
+	links := make([]ui.Link, len(counts))
+	for i, count := range counts {
+		query := url.Values{"reason": {string(count.Reason)}}
+		for name, value := range map[string]string{"text": f.Text, "platform": f.Platform, "sort": string(f.Sort)} {
+			if value != "" {
+				query.Set(name, value)
+			}
 		}
+		links[i] = ui.Link{Href: v.Path + "?" + query.Encode(),
+			Label: fmt.Sprintf(text.ReasonCount, ui.Number(count.Stores), cause.PlaceLabel(count.Reason))}
 	}
-	return ids
+	return links
 }
 
-func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.Plugin, f console.StoreFilter,
-	after console.GridCursor) (ui.List, []string, error) {
-	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
-	platforms, err := p.Stores.Platforms(ctx, v.Business.ID)
+// gridSource is the plugins and platforms of a grid.
+type gridSource struct {
+	plugins   []console.Plugin
+	platforms []core.Platform
+}
+
+// gridTable is the rows of a grid with their cursors, and the counts of its reasons.
+type gridTable struct {
+	list   ui.List
+	keys   []string
+	counts []console.PlaceCount
+	total  int
+}
+
+func (p Pages) grid(ctx context.Context, v *shell.PageContext, source gridSource,
+	f console.GridFilter) (table gridTable, err error) {
+	table.list = ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
+	f.WorkingPlugins, f.Local = cause.WorkingPlugins(source.plugins, v.Zone), v.Now.In(v.Zone)
+	found, err := p.Stores.Grid(ctx, v.Business.ID, f)
 	if err != nil {
-		return list, nil, err
+		return table, err
 	}
-	listed, err := p.Stores.GridStores(ctx, v.Business.ID, f, after)
-	if err != nil {
-		return list, nil, err
-	}
-	ids := make([]int64, len(listed))
-	for i, s := range listed {
+	table.counts, table.total = found.Counts, found.Total
+	ids := make([]int64, len(found.Stores))
+	for i, s := range found.Stores {
 		ids[i] = s.ID
 	}
 	published, err := p.Stores.StorePublications(ctx, v.Business.ID, ids)
 	if err != nil {
-		return list, nil, err
+		return table, err
 	}
-	plugins := byID(found)
+	plugins := byID(source.plugins)
+	platforms := source.platforms
+	if f.Platform != "" {
+		platforms = slices.DeleteFunc(slices.Clone(platforms),
+			func(platform core.Platform) bool { return platform.Name != f.Platform })
+	}
 	if all := len(platforms); all > maxGridPlatforms {
 		platforms = platforms[:maxGridPlatforms]
-		list.More = fmt.Sprintf(text.MorePlatforms, maxGridPlatforms, all)
+		table.list.More = fmt.Sprintf(text.MorePlatforms, maxGridPlatforms, all)
 	}
-	list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
+	table.list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
 	for _, platform := range platforms {
-		list.Columns = append(list.Columns, ui.Column{Label: platform.Name})
+		table.list.Columns = append(table.list.Columns, ui.Column{Label: platform.Name})
 	}
-	keys := make([]string, len(listed))
-	for i, s := range listed {
-		keys[i] = s.Cursor().String()
+	table.list.Columns = append(table.list.Columns, ui.Column{Label: text.OpensAt})
+	for _, s := range found.Stores {
+		table.keys = append(table.keys, s.Cursor.String())
 		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
 		for _, platform := range platforms {
 			row.Cells = append(row.Cells, visibilityCell(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
 		}
-		list.Rows = append(list.Rows, row)
+		opens := ui.Cell{}
+		if !s.OpensAt.IsZero() {
+			opens = ui.TimeCell(v.At(s.OpensAt))
+		}
+		table.list.Rows = append(table.list.Rows, ui.Row{Cells: append(row.Cells, opens)})
 	}
-	return list, keys, nil
+	return table, nil
 }
 
 // visibilityCell shows whether a store is live on a platform, with the reason as its hint.
 func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Platform, plugin *console.Plugin,
 	published map[string]publish.Publication) ui.Cell {
 	onPlatform := cause.Platform{Platform: platform, Plugin: plugin}
+	if s.Reasons[platform.Name] == console.PlaceNoItems {
+		onPlatform.NoItems = text.NoItemsHint
+	}
 	if p, found := published[platform.Name]; found {
 		onPlatform.Published = &p
 	}

@@ -143,12 +143,17 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := jobs.Table(v, recent)
 	view.list, view.title = &list, text.RecentJobs
-	grid, _, err := p.grid(c.UserContext(), v, found, console.StoreFilter{Limit: maxGridStores}, console.GridCursor{})
+	platforms, err := p.Stores.Platforms(c.UserContext(), b.ID)
 	if err != nil {
 		return err
 	}
-	if len(grid.Rows) > 0 {
-		view.grid, view.gridURL = &grid, v.Link("grid/")
+	grid, err := p.grid(c.UserContext(), v, gridSource{found, platforms},
+		console.GridFilter{Limit: maxGridStores, After: console.ParseGridCursor("")})
+	if err != nil {
+		return err
+	}
+	if len(grid.list.Rows) > 0 {
+		view.grid, view.gridURL = &grid.list, v.Link("grid/")
 	}
 	listing, err := p.Listing.DefaultListing(c.UserContext(), b.ID)
 	if err != nil {

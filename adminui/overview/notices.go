@@ -92,7 +92,11 @@ func (n *notices) addOrders(found console.Notices) {
 		n.add(w.Business, cause.OverdueOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
 	}
 	for _, t := range found.RejectedOrders {
-		n.add(t.Business, cause.RejectedOrders(t, n.v.Zone), link(t.Business, orders.RejectedPath, text.ActSeeRejected))
+		path := orders.RejectedPath
+		if t.HubFault {
+			path += "?fault=" + string(console.HubFault)
+		}
+		n.add(t.Business, cause.RejectedOrders(t, n.v.Zone), link(t.Business, path, text.ActSeeRejected))
 	}
 }
 

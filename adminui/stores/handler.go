@@ -23,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/toggle"
@@ -33,6 +34,8 @@ type Lister interface {
 	ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error)
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	// StoreOffers returns how many items of a store each menu.Reason concerns, by platform.
+	StoreOffers(ctx context.Context, business core.BusinessID, store int64) (map[string]map[menu.Reason]int, error)
 	// ItemID returns the id of an item by its ref_id, or NotFound.
 	ItemID(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 }
@@ -89,8 +92,8 @@ func (p Pages) Page() shell.Page {
 
 // List shows the stores of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := Filter(v)
-	f.After = v.Query.Get("after")
+	f := console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
+		Local: v.Now.In(v.Zone), After: v.Query.Get("after"), Limit: v.Limit()}
 	found, err := p.Lister.ListStores(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -100,7 +103,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	list := ui.List{Name: text.Stores, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText,
-		Filters: Filters(f),
+		Filters: filters(f),
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City},
 			{Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
 	keys := make([]string, len(found))
@@ -116,20 +119,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
-// Filter returns the filter of a list of stores from the URL.
-func Filter(v *shell.PageContext) console.StoreFilter {
-	return console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
-		Local: v.Now.In(v.Zone), Limit: v.Limit()}
-}
-
-// Filters returns the filter fields of a list of stores. more are additional statuses.
-func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
+func filters(f console.StoreFilter) []ui.Filter {
 	choices := []ui.Option{{Value: "", Label: text.Any}}
 	for _, s := range statuses {
 		choices = append(choices, ui.Option{Value: string(s.status), Label: s.words})
 	}
 	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
-		{Name: "state", Label: text.State, Value: string(f.Status), Options: append(choices, more...)}}
+		{Name: "state", Label: text.State, Value: string(f.Status), Options: choices}}
 }
 
 var statuses = []struct {
@@ -137,7 +133,7 @@ var statuses = []struct {
 	state  ui.State
 	words  string
 }{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed},
-	{console.StoreNoOrders, ui.Err, text.NoOrders},
+	{console.StoreNoOrders, ui.Err, text.NoOrders}, {console.StoreNoItems, ui.Err, text.NoItemsLabel},
 	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden},
 	{console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
 
@@ -243,8 +239,18 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
 		Causes: slices.Concat([]ui.Cause{
-			cause.Store(s, platformNames(platforms), platformsNotLive(shown), v.Now.In(v.Zone))},
+			storeCause(s, shown, v.Now.In(v.Zone))},
 			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
+}
+
+// storeCause explains whether a store accepts orders.
+func storeCause(s store.Stored, shown []visibility, now time.Time) ui.Cause {
+	names := make([]string, len(shown))
+	for i, vis := range shown {
+		names[i] = vis.platform.Name
+	}
+	down, starting := platformsNotLive(shown)
+	return cause.Store(s, names, down, starting, now)
 }
 
 // timeline returns the timeline of a store: updates to platforms, and when it was opened and closed.

@@ -3,6 +3,8 @@ package stores
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
@@ -42,23 +44,31 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	for i := range published {
 		byPlatform[published[i].Platform] = &published[i]
 	}
+	offers, err := p.Lister.StoreOffers(ctx, v.Business.ID, s.ID)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]visibility, len(platforms))
 	for i, platform := range platforms {
 		platformState := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
-			Published: byPlatform[platform.Name]}
+			Published: byPlatform[platform.Name], NoItems: cause.NoItems(offers[platform.Name])}
 		list[i] = visibility{cause.StoreVisibility(s, platformState, v.Now.In(v.Zone)), platformState}
 	}
 	return list, nil
 }
 
-// platformsNotLive returns the platforms on which the store is not live for a reason other than the store itself.
-func platformsNotLive(shown []visibility) (names []string) {
+// platformsNotLive returns the platforms on which the store is not live for a reason other than the store itself. If
+// starting is set, all of them only wait for the first menu.
+func platformsNotLive(shown []visibility) (names []string, starting bool) {
+	starting = true
 	for _, vis := range shown {
-		if vis.State == ui.Err && vis.Remedy != cause.AtStore || vis.State != ui.Err && vis.platform.LacksMenu() {
+		lacks := vis.State != ui.Err && vis.platform.LacksMenu()
+		if vis.State == ui.Err && vis.Remedy != cause.AtStore || lacks {
 			names = append(names, vis.platform.Name)
+			starting = starting && lacks && vis.platform.Published.State == publish.Waiting
 		}
 	}
-	return names
+	return names, starting && len(names) > 0
 }
 
 // problems returns the problems of platforms, each with its remedy. It omits those of the store itself.
@@ -79,9 +89,11 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 			if vis.platform.Plugin != nil {
 				c.Detail = cause.SettingsRemedy(vis.platform.Plugin.About, vis.Why)
 			}
+		case cause.AtItems:
+			c.Link = ui.Link{Href: v.Link("items/"), Label: text.ActSeeItems}
 		case cause.AtItem:
 			c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
-			if c.Link, err = p.itemLink(ctx, v, vis.platform.Published.Errors[0]); err != nil {
+			if c.Link, err = p.itemLink(ctx, v, *vis.platform.Published); err != nil {
 				return nil, err
 			}
 		}
@@ -90,10 +102,18 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 	return causes, nil
 }
 
-// itemLink returns the link to the item that a platform rejected. It is zero for another entity or a deleted item.
-func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, missing publish.Problem) (ui.Link, error) {
+// itemLink returns the link to the item that a platform lacks, or to the list of several. It is zero for another entity
+// or a deleted item.
+func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, published publish.Publication) (ui.Link, error) {
+	missing := published.Errors[0]
 	if missing.Entity != "item" {
 		return ui.Link{}, nil
+	}
+	if slices.ContainsFunc(published.Errors,
+		func(e publish.Problem) bool { return e.Entity == "item" && e.RefID != missing.RefID }) {
+		query := url.Values{"problem": {string(console.ItemLacking)}, "platform": {published.Platform},
+			"store": {published.StoreRef}}
+		return ui.Link{Href: v.Link("items/?" + query.Encode()), Label: text.ActSeeItems}, nil
 	}
 	id, err := p.Lister.ItemID(ctx, v.Business.ID, missing.RefID)
 	if core.CodeOf(err) == core.NotFound {

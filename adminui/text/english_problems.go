@@ -33,9 +33,8 @@ const (
 		"also sends later orders that no webhook has accepted."
 	SendOrdersNone = "Nothing was done, because every order of today was sent."
 
-	ClosedHere   = "Closed on platforms"
-	GridShut     = "Closed"
-	MenuRejected = "Menu rejected"
+	ClosedHere = "Closed on platforms"
+	GridShut   = "Closed"
 
 	FilterOrder         = "%q is not the id of an order. Enter a number."
 	FilterMoment        = "%q is not a time. Enter it like 2026-11-21T12:00."

@@ -115,8 +115,6 @@ const (
 	MenuFailed         = "Failed"
 	ChangeFailed       = "Last change failed"
 	MenuWaits          = "Waiting"
-	PriceOn            = "Values on"
-	OwnValues          = "The store's own"
 	NoSuchStore        = "Store not found"
 	NoSuchStoreText    = "There is no store with this ref_id."
 	PublishNow         = "Publish now"

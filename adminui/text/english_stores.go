@@ -47,7 +47,6 @@ const (
 	AtStores         = "At stores"
 	AtStoresNone     = "No store sells this item"
 	AtStoresNoneText = "A store sells an item once a menu request for the store has it."
-	StoresMore       = "The first %s stores that sell it."
 	Categories       = "Categories"
 	MasterRecord     = "Master record"
 	OnPlatforms      = "Selected for"

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -233,7 +234,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 				Reason: c.GetReason()}}, nil
 		}
 		if err != nil {
-			return relay.Message{Order: in.Body}, h.withSettingsError(ctx, plugin, subject, err)
+			return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
 		}
 		if translation.GetOrder() == nil {
 			return relay.Message{Ignored: translation.GetIgnored()}, nil
@@ -250,6 +251,13 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 	}
 	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s has no callback of the kind %q",
 		in.Platform, in.Kind)
+}
+
+// BringsOrder reports whether a request brings an order, and returns the order's id (relay.Reader).
+func (h *Host) BringsOrder(in relay.InboundRequest) (orderID string, ok bool) {
+	about := h.inbound(in.Plugin, in.Kind)
+	return order.OrderIDAt(about.GetOrderId(), in.Body),
+		about.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_ORDER
 }
 
 // inbound returns a plugin's declaration of a kind of request, or nil if it handles none.

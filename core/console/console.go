@@ -204,15 +204,11 @@ const (
 	StoreInactive StoreStatus = "inactive"
 	StoreUnlisted StoreStatus = "unlisted" // on no platform
 	StoreNoOrders StoreStatus = "no_orders"
-	StoreClosed   StoreStatus = "closed" // on platforms that list it
+	StoreNoItems  StoreStatus = "no_items" // none that customers can order on a platform that lists it
+	StoreClosed   StoreStatus = "closed"   // on platforms that list it
 	StoreHidden   StoreStatus = "hidden"
 	StoreShut     StoreStatus = "shut" // by its opening hours
 	StoreOpen     StoreStatus = "open"
-	// MenuRejected is a status in a filter for stores whose menu a platform rejected.
-	MenuRejected StoreStatus = "menu_refused"
-	// StoreNotLive is a status in a filter for open stores that are not live on a platform. Its plugin does not work,
-	// or it has accepted no menu.
-	StoreNotLive StoreStatus = "not_live"
 )
 
 // StoreFilter selects stores. A zero field matches all.
@@ -220,37 +216,48 @@ type StoreFilter struct {
 	Text   string // part of the name, the city or the ref_id
 	Status StoreStatus
 	Local  time.Time // the current time in the zone of the business, for opening hours
-	// WorkingPlugins are the ids of the plugins that work, for StoreNotLive.
-	WorkingPlugins []string
-	After          string // ref_id
-	Limit          int
+	After  string    // ref_id
+	Limit  int
 }
 
 // Item is an item of the master catalogue in a list.
 type Item struct {
-	ID        int64
-	RefID     string
-	Title     string
-	Price     string
-	Active    bool
-	Available bool
-	Updated   time.Time
+	ID               int64
+	RefID            string
+	Title            string
+	Price            string
+	Active           bool
+	Unlisted         bool // on all platforms, by its own list
+	CategoryInactive bool // a category of it, or the parent of one
+	Findings         int  // rules of platforms that it breaks
+	Updated          time.Time
 }
+
+// ItemProblem selects items with a problem.
+type ItemProblem string
+
+// The problems of items.
+const (
+	ItemBreaksRule ItemProblem = "rule"     // of a platform
+	ItemLacking    ItemProblem = "lacking"  // a platform accepted a menu without it
+	ItemInactive   ItemProblem = "inactive" // or a category of it is
+)
 
 // ItemFilter selects items. A zero field matches all.
 type ItemFilter struct {
-	Text  string // part of the title or the ref_id
-	After string // ref_id
-	Limit int
+	Text     string // part of the title or the ref_id
+	Problem  ItemProblem
+	Platform string // of the problem
+	Store    string // ref_id, of a menu that lacks the item
+	After    string // ref_id
+	Limit    int
 }
 
-// ItemDetail is an item with everything that affects its visibility to customers.
+// ItemDetail is an item with what the catalogue and the platforms say of it.
 type ItemDetail struct {
 	Item
 	Record     []byte // JSON, the master record
 	Categories []ItemCategory
-	Stores     []ItemStore
-	MoreStores bool     // there are more than these
 	Platforms  []string // that list it; nil: all
 	Findings   []ItemFinding
 	Rejections []ItemRejection
@@ -275,11 +282,8 @@ type ItemCategory struct {
 
 // ItemStore is an item at a store.
 type ItemStore struct {
-	Store      GridStore // without its rank
-	Sold       bool      // the store sells it
-	Price      string
-	Available  bool
-	Stock      int64  // -1: not counted
+	Store      GridStore
+	Sold       bool   // the store sells it
 	UnmetGroup string // an option group of it that requires more options than can be ordered there
 	Values     []byte // JSON, the store's values
 }

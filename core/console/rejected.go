@@ -12,6 +12,7 @@ type RejectedOrder struct {
 	PlatformOrderID string
 	Store           string // as sent: the ref_id, or the platform's own id of the store
 	Reason          string // of the last attempt
+	HubFault        bool   // the reason is no fault of the order
 	Times           int64
 	First, Last     time.Time
 	OrderID         int64 // the order was accepted later; 0: it was not
@@ -23,18 +24,38 @@ type RejectedFilter struct {
 	ID       string // of the platform
 	Store    string // as sent
 	Missing  bool   // only those not accepted since
+	Fault    RejectionFault
 	Since    time.Time
 	Before   time.Time
 	Limit    int
 }
 
+// RejectionFault says whose fault a rejection is.
+type RejectionFault string
+
+// The faults of rejections. The zero value is any.
+const (
+	OrderFault RejectionFault = "order" // the order is wrong
+	HubFault   RejectionFault = "hub"   // the order is correct, but the hub could not accept it
+)
+
 // RejectionWindow is how long a rejection counts as a current problem.
-const RejectionWindow = time.Hour
+const RejectionWindow = 24 * time.Hour
 
 // RejectedOrders is the number of a business's orders that were rejected recently and have not been accepted since.
+// Those with a fault in the order and those with another reason are counted apart.
 type RejectedOrders struct {
 	Business core.BusinessID
-	Count    int
+	HubFault bool
+	Count    int       // a request without a readable id counts as one order
 	At       time.Time // of the last
 	Reason   string    // of the last
+}
+
+// OrderRepeat is an order that was sent again with other content, which the hub did not apply.
+type OrderRepeat struct {
+	Differences string // in short, for people
+	Actor       string // of the last time
+	Times       int
+	First, Last time.Time
 }

@@ -13,33 +13,62 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Rejection is an order that the hub rejected. An unknown field is empty.
+// Rejection is an order that the hub did not accept. An unknown field is empty.
 type Rejection struct {
 	Business        core.BusinessID
 	Platform        string
 	PlatformOrderID string
 	Store           string // as sent: the ref_id, or else the platform store's id
 	Reason          string // for people
+	// the order itself is correct: the hub may accept it when it is resent
+	HubFault bool
 }
 
 // maxReason bounds a reason, in characters.
 const maxReason = 1000
 
-// rejectionCodes are the error codes of faults in the order itself. The hub would reject it each time it is resent.
-var rejectionCodes = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
+// orderFaults are the error codes of faults in the order itself. The hub would reject it each time it is resent.
+var orderFaults = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
 
 // NewRejection extracts the identifiers of a rejected order from its body. The body may be malformed: then only the
-// part before the error is read. It returns false if the hub is to blame for the error.
-func NewRejection(err error, body []byte) (r Rejection, ok bool) {
-	var known *core.Error
-	if !errors.As(err, &known) || !slices.Contains(rejectionCodes, known.Code) {
-		return r, false
-	}
+// part before the error is read. The reason is safe to show: it has no details of an internal error.
+func NewRejection(err error, body []byte) Rejection {
 	ids := identifiers(body[:min(len(body), MaxBody)])
-	return Rejection{
+	r := Rejection{
 		Platform: ids["platform"], PlatformOrderID: ids["platform_order_id"],
-		Store: cmp.Or(ids["store_ref_id"], ids["platform_store_id"]), Reason: sanitize(known.Message, maxReason),
-	}, true
+		Store: cmp.Or(ids["store_ref_id"], ids["platform_store_id"]), HubFault: true,
+	}
+	var known *core.Error
+	switch {
+	case errors.As(err, &known) && known.Code != core.Internal:
+		r.Reason, r.HubFault = sanitize(known.Message, maxReason), !slices.Contains(orderFaults, known.Code)
+	case core.IsDatabaseUnavailable(err):
+		r.Reason = "the hub could not use its database"
+	default:
+		r.Reason = "the hub failed to process the order"
+	}
+	return r
+}
+
+// OrderIDAt returns the string or whole number at a JSON pointer (RFC 6901) of a body, such as /order/id. It returns ""
+// if there is none.
+func OrderIDAt(pointer string, body []byte) string {
+	if pointer == "" || len(body) > MaxBody {
+		return ""
+	}
+	value := jsontext.Value(body)
+	for name := range jsontext.Pointer(pointer).Tokens() {
+		var members map[string]jsontext.Value
+		if json.Unmarshal(value, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+			return ""
+		}
+		value = members[name]
+	}
+	var text core.Identifier
+	if json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) != nil {
+		return ""
+	}
+	return sanitize(string(text), maxName)
 }
 
 // identifiers returns the strings and whole numbers of an object by name, up to a syntax error.

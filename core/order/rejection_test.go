@@ -2,6 +2,7 @@ package order
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -40,17 +41,39 @@ func TestRejectedOrderKeepsItsIdentifiers(t *testing.T) {
 			var known *core.Error
 			require.True(t, errors.As(row.err, &known))
 			row.want.Reason = known.Message
-			got, ok := NewRejection(row.err, []byte(row.body))
-			require.True(t, ok)
-			require.Equal(t, row.want, got)
+			require.Equal(t, row.want, NewRejection(row.err, []byte(row.body)))
 		})
 	}
 }
 
-func TestHubErrorsAreNotRejections(t *testing.T) {
-	for _, err := range []error{errors.New("the database is unavailable"), core.Errorf(core.Unavailable, "busy"),
-		core.Errorf(core.Throttled, "too many"), core.Errorf(core.Internal, "x"), nil} {
-		_, ok := NewRejection(err, []byte(`{"platform_order_id":"W-1"}`))
-		require.False(t, ok, err)
+func TestHubFaultsAreRecordedWithoutInternalDetails(t *testing.T) {
+	const failed = "the hub failed to process the order"
+	for _, row := range []struct {
+		err    error
+		reason string
+	}{
+		{errors.New("secret of the database"), failed},
+		{core.Errorf(core.Internal, "x.go:7"), failed},
+		{io.EOF, "the hub could not use its database"},
+		{core.Errorf(core.Unavailable, "plugin a is unavailable"), "plugin a is unavailable"},
+		{core.Errorf(core.Throttled, "too many"), "too many"},
+	} {
+		require.Equal(t, Rejection{PlatformOrderID: "W-1", Reason: row.reason, HubFault: true},
+			NewRejection(row.err, []byte(`{"platform_order_id":"W-1"}`)), row.err)
 	}
+}
+
+func TestOrderIDIsFoundInForeignBodies(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"event":"order.created","order":{"id":"A-7","lines":[]}}`: "A-7",
+		`{"order":{"id":78}}`:       "78",
+		`{"order":{"id":{"no":1}}}`: "",
+		`{"order":"A-7"}`:           "",
+		`{"order":{"id":"A-7"`:      "",
+		`{"order":{"id":"` + strings.Repeat("é", 300) + `"}}`: strings.Repeat("é", 255),
+		``: "",
+	} {
+		require.Equal(t, want, OrderIDAt("/order/id", []byte(body)), body)
+	}
+	require.Empty(t, OrderIDAt("", []byte(`"A-7"`)))
 }

@@ -137,6 +137,16 @@ type Publication struct {
 	Attempts    int       // at the pending work
 }
 
+// Lacks returns why the platform lacks an item of the menu that it accepted, or nil.
+func (p *Publication) Lacks(itemRef string) *Problem {
+	for i := range p.Errors {
+		if p.State == Published && p.Errors[i].Entity == "item" && p.Errors[i].RefID == itemRef {
+			return &p.Errors[i]
+		}
+	}
+	return nil
+}
+
 // Filter narrows a list. Empty fields match all.
 type Filter struct {
 	StoreRef string

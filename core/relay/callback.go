@@ -51,7 +51,7 @@ type InboundRequest struct {
 
 // Message is the meaning of a request. Exactly one field is set.
 type Message struct {
-	// a normalised order; platform_store_id may replace store_ref_id; with an error, the raw input
+	// a normalised order; platform_store_id may replace store_ref_id
 	Order        []byte
 	Cancellation *Cancellation // of an order
 	Outcome      *Outcome      // of an action
@@ -68,6 +68,9 @@ type Cancellation struct {
 // the kind, and Invalid if the request itself is wrong.
 type Reader interface {
 	Read(ctx context.Context, in InboundRequest) (Message, error)
+	// BringsOrder reports whether a request of its kind brings an order, and returns the platform's id of that order.
+	// It needs no running plugin. The id is "" if it is unknown.
+	BringsOrder(in InboundRequest) (orderID string, ok bool)
 }
 
 // CallerKeys stores the keys that authenticate aggregators, as hashes.

@@ -55,7 +55,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		},
 		Inbound: []*pb.Inbound{
 			{Kind: "orders", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret",
+				OrderId: "/order/id"},
 			{Kind: "customer-data", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ACTION,
 				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
 		},

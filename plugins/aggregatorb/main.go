@@ -64,7 +64,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		},
 		Inbound: []*pb.Inbound{
 			{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback,
+				OrderId: "/orderId"},
 			{Kind: cancellation, Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
 				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
 		},

@@ -724,6 +724,7 @@ type Inbound struct {
 	Encoding         InboundEncoding        `protobuf:"varint,7,opt,name=encoding,proto3,enum=servery.plugin.v1.InboundEncoding" json:"encoding,omitempty"`  // of an HMAC
 	TimestampHeader  string                 `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`     // for an HMAC of timestamp, a dot and the body: the header with the timestamp, in seconds since 1970
 	ToleranceSeconds uint32                 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // allowed difference between that timestamp and now; 300 by default
+	OrderId          string                 `protobuf:"bytes,10,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`                            // JSON pointer of the order id in the body, such as /order/id: names orders that the plugin could not read
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -819,6 +820,13 @@ func (x *Inbound) GetToleranceSeconds() uint32 {
 		return x.ToleranceSeconds
 	}
 	return 0
+}
+
+func (x *Inbound) GetOrderId() string {
+	if x != nil {
+		return x.OrderId
+	}
+	return ""
 }
 
 // Limits are the limits that the plugin requests. Zero means the hub's default.
@@ -917,7 +925,7 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x05hosts\x18\x03 \x03(\tR\x05hosts\">\n" +
 	"\x06Secret\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xf4\x02\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\x8f\x03\n" +
 	"\aInbound\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12;\n" +
 	"\apurpose\x18\x02 \x01(\x0e2!.servery.plugin.v1.InboundPurposeR\apurpose\x128\n" +
@@ -927,7 +935,9 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x06prefix\x18\x06 \x01(\tR\x06prefix\x12>\n" +
 	"\bencoding\x18\a \x01(\x0e2\".servery.plugin.v1.InboundEncodingR\bencoding\x12)\n" +
 	"\x10timestamp_header\x18\b \x01(\tR\x0ftimestampHeader\x12+\n" +
-	"\x11tolerance_seconds\x18\t \x01(\rR\x10toleranceSeconds\"B\n" +
+	"\x11tolerance_seconds\x18\t \x01(\rR\x10toleranceSeconds\x12\x19\n" +
+	"\border_id\x18\n" +
+	" \x01(\tR\aorderId\"B\n" +
 	"\x06Limits\x12\x1b\n" +
 	"\tmemory_mb\x18\x01 \x01(\rR\bmemoryMb\x12\x1b\n" +
 	"\tin_flight\x18\x02 \x01(\rR\binFlight*t\n" +

@@ -38,5 +38,6 @@ func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 	require.NoError(t, err)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))).text
 	require.Contains(t, shown, "The store is not listed on this platform")
-	require.NotContains(t, shown, "Not live on", "where it is not listed the plugin does not matter")
+	require.Contains(t, shown, "Not live on web: The store sells no items.")
+	require.NotContains(t, shown, "Not live on a", "where it is not listed the plugin does not matter")
 }

@@ -185,23 +185,38 @@ func TestStoreGridShowsProblemsFirst(t *testing.T) {
 	a.start(t)
 	a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization, body: `{"stores":[
 		{"ref_id":"a-well","name":"Well","city":"C","included_platforms":["web"]},
-		{"ref_id":"b-hidden","name":"Hidden","city":"C","included_platforms":["web"],"hide_from_ui":true},
+		{"ref_id":"b-empty","name":"Empty","city":"C","included_platforms":["web"],"hide_from_ui":true},
 		{"ref_id":"c-nowhere","name":"Nowhere","city":"C"},
 		{"ref_id":"d-off","name":"Off","city":"C","excluded_platforms":[],"active":false}]}`})
 	sam := a.user(t, "sam@example.com", access.Viewer, tenant.ID)
 	grid := shell.BusinessLink(tenant.ID, "grid/")
 	hubtest.WaitUntil(t, "the stores are there",
 		func() bool { return strings.Contains(sam.get(t, grid).text, "Nowhere") })
+	require.Contains(t, sam.get(t, grid).text, "2 no item to order", "a store without items is not live")
+	require.NotContains(t, sam.get(t, grid).text, "</svg>Live<")
+	require.Equal(t, 200, a.do(t, request{method: "POST", path: menuRoute + "a-well/", authorization: tenant.Authorization,
+		body: `{"items":[{"ref_id":"dal","title":"Dal","price":1}]}`}).status)
+	hubtest.WaitUntil(t, "the store sells an item",
+		func() bool { return strings.Contains(sam.get(t, grid).text, "1 no item to order") })
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(sam.get(t, grid+"?format=csv").text), `"`, ""), "\n")
-	require.Equal(t, "Store,app,web", lines[0])
-	for i, want := range []string{"Nowhere (c-nowhere),Not listed (the store is not listed on this platform)",
-		"Off (d-off),Inactive (The store is inactive", "Hidden (b-hidden),Not listed",
+	require.Equal(t, "Store,app,web,Next opening", lines[0])
+	for i, want := range []string{
+		"Empty (b-empty),Not listed (the store is not listed on this platform),No item to order (Customers can order no",
+		"Nowhere (c-nowhere),Not listed (the store is not listed on this platform)",
+		"Off (d-off),Inactive (The store is inactive",
 		"Well (a-well),Not listed (the store is not listed on this platform),Live"} {
 		require.Contains(t, lines[i+1], want)
 	}
-	next := console.GridStore{Rank: 0, RefID: "d-off"}.Cursor()
+	next := console.GridCursor{Key: 0, RefID: "d-off"}
 	require.Equal(t, next, console.ParseGridCursor(next.String()))
+	counts := sam.get(t, grid+"?platform=web").text
+	for _, words := range []string{"Of 4 stores:", "1 inactive", "1 no item to order", "1 not listed"} {
+		require.Contains(t, counts, words)
+	}
+	inactive := sam.get(t, grid+"?platform=web&reason=store_inactive").text
+	require.Contains(t, inactive, ">Off<")
+	require.NotContains(t, inactive, ">Well<")
 	require.NotContains(t, sam.get(t, grid+"?after="+next.String()).text, "Nowhere")
-	require.Contains(t, sam.get(t, grid+"?after="+next.String()).text, "Hidden")
-	require.Equal(t, console.GridCursor{}, console.ParseGridCursor("9-x"))
+	require.Contains(t, sam.get(t, grid+"?after="+next.String()).text, ">Well<")
+	require.Equal(t, console.GridCursor{Key: -1}, console.ParseGridCursor("-9-x"))
 }

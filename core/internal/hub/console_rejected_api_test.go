@@ -49,7 +49,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		{f.do(t, request{method: "POST", path: channelOrdersRoute, authorization: f.channel,
 			body: orderOf("W-TEXT", ""), headers: map[string]string{"Content-Type": "text/html"}}), 415, "W-TEXT",
 			[]string{"send the body as JSON"}},
-		{f.callBack("b", "order", key, `{"platform_order_id":"B-78","orderId":78}`), 400, "B-78", []string{"order: "}},
+		{f.callBack("b", "order", key, `{"orderId":"B-78","dish":78}`), 400, "B-78", []string{"order: "}},
 	} {
 		require.Equal(t, c.status, c.answer.status, c.answer.text)
 		found := sam.get(t, shell.SearchPath+"?q="+c.id)
@@ -80,6 +80,39 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 	require.NotContains(t, foreign.get(t, shell.SearchPath+"?q=B-77").text, "GHOST-1")
 	viewer := f.user(t, "vera@example.com", access.Viewer, f.tenant.ID)
 	require.Contains(t, viewer.get(t, shell.BusinessLink(f.tenant.ID, refused)).text, "GHOST-1")
+}
+
+func TestOrdersOfAQuarantinedPluginAreOnRecord(t *testing.T) {
+	f, sam := newConsoleRelayClient(t, nil)
+	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
+	key := "Bearer " + f.newCallbackKey("b")
+	f.agent.setDown(true)
+	for _, id := range []string{"B-1", "B-2", "B-1"} {
+		require.Equal(t, 503, f.callBack("b", "order", key, fmt.Sprintf(`{"orderId":%q,"dish":"dal"}`, id)).status)
+	}
+	require.Equal(t, 503, f.callBack("b", "order", key, `{`).status)
+	require.Equal(t, 503, f.callBack("b", "action", key, `{"orderId":"B-9"}`).status)
+	missed := func(n int) string {
+		return fmt.Sprintf("%d orders could not be accepted and have not arrived since. The last was rejected on", n)
+	}
+	const list = "orders/refused/?fault=hub"
+	require.Contains(t, page(""), missed(3))
+	require.Contains(t, page(""), "plugin aggregator-b is quarantined")
+	require.Contains(t, page("orders/"), missed(3))
+	require.Contains(t, page(list), "Not accepted")
+	require.Contains(t, page(list), "not readable", "the body has no id")
+	require.NotContains(t, page(list), "B-9", "no order")
+	require.NotContains(t, page("orders/refused/?fault=order"), "B-1")
+	require.Equal(t, shell.BusinessLink(f.tenant.ID, "orders/refused/?id=B-2"),
+		sam.get(t, shell.SearchPath+"?q=B-2").header.Get("Location"))
+
+	f.agent.setDown(false)
+	require.Equal(t, 200, f.callBack("b", "order", key, `{"orderId":"B-1","dish":"dal"}`).status)
+	require.Contains(t, page(""), missed(2))
+	require.Contains(t, page(list), "Accepted later")
+	again := f.callBack("b", "order", key, `{"orderId":"B-1","dish":"naan"}`)
+	require.Equal(t, 200, again.status)
+	require.Contains(t, page(fmt.Sprintf("orders/%v/", again.body["order_id"])), "item naan added; item dal removed")
 }
 
 func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {

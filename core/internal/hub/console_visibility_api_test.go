@@ -85,7 +85,7 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
 	f.awaitCallback(3)
 	for _, query := range []string{"", "?platform=app"} {
-		require.Contains(t, page(query), "The store is inactive")
+		require.Contains(t, page(query), "The store is inactive, so no platform shows it.")
 	}
 	require.Contains(t, page(""), "All stores that sell the item are inactive.")
 

@@ -93,7 +93,7 @@ func (h *Hub) storeAttemptCounts(ctx context.Context) {
 	})
 }
 
-// recordsInterval is how often the use of keys, and unrouted events, are stored.
+// recordsInterval is how often the use of keys, unrouted events and pending rejected orders are stored.
 const recordsInterval = time.Minute
 
 // storeConsoleRecords stores the records for the console until the context ends, and then a last time.
@@ -102,7 +102,8 @@ func (h *Hub) storeConsoleRecords(ctx context.Context) {
 }
 
 func (h *Hub) storeConsoleRecordsOnce(ctx context.Context) error {
-	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.keyUses.Take()), outbox.StoreUnrouted(ctx, h.db))
+	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.keyUses.Take()), outbox.StoreUnrouted(ctx, h.db),
+		orders.New(h.db).StorePendingRejected(ctx))
 }
 
 // storePeriodically calls store at an interval until the context ends, and then a last time with a timeout of 5 s.

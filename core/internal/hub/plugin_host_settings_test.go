@@ -25,6 +25,11 @@ func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 		return core.CodeOf(err)
 	}
 	require.NoError(t, host.Refresh(t.Context(), false))
+	for kind, want := range map[string]string{"order": "A-7", "orders": "A-7", "action": "", "customer-data": ""} {
+		id, ok := host.BringsOrder(relay.InboundRequest{Caller: relay.Caller{Plugin: "aggregator-a"}, Kind: kind,
+			Body: []byte(`{"event":"order.created","order":{"id":"A-7"}}`)})
+		require.Equal(t, []any{want, want != ""}, []any{id, ok}, kind)
+	}
 	require.Empty(t, host.Status()[0].Faults)
 	require.Equal(t, core.Invalid, read("order"))
 

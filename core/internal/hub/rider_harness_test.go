@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -87,7 +88,17 @@ func (*fakePlugins) Verification(string, string) (relay.CallbackVerification, er
 	return relay.CallbackVerification{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
 }
 
-func (*fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {
+func (*fakePlugins) BringsOrder(in relay.InboundRequest) (string, bool) {
+	return order.OrderIDAt("/orderId", in.Body), in.Kind == "order"
+}
+
+func (a *fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {
+	a.mu.Lock()
+	down := a.down
+	a.mu.Unlock()
+	if down {
+		return relay.Message{}, core.Errorf(core.Unavailable, "plugin %s is quarantined", in.Plugin)
+	}
 	var sent struct {
 		OrderID string `json:"orderId"`
 		Dish    string `json:"dish"`
@@ -97,7 +108,7 @@ func (*fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Mess
 		Phone   string `json:"phone"`
 	}
 	if err := json.Unmarshal(in.Body, &sent); err != nil {
-		return relay.Message{Order: in.Body}, core.Errorf(core.Invalid, "%s: %v", in.Kind, err)
+		return relay.Message{}, core.Errorf(core.Invalid, "%s: %v", in.Kind, err)
 	}
 	switch in.Kind {
 	case "order":

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
@@ -34,9 +35,10 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 		{"the group is inactive", "-1", `{"option_groups":[{"ref_id":"size","active":false}]}`, ""},
 	} {
 		k.send(c.location, c.body)
-		item, err := read.Item(t.Context(), k.business, id, "s1")
+		places, _, err := read.ItemPlaces(t.Context(), k.business, console.Item{ID: id, RefID: "curry"},
+			console.ItemPlaceFilter{Store: "s1", Platform: "web", Limit: 1})
 		require.NoError(t, err)
-		require.Equal(t, c.unmet, item.Stores[0].UnmetGroup, c.name)
+		require.Equal(t, c.unmet, places[0].UnmetGroup, c.name)
 		_, scope, err := menus.ResolveLocation(t.Context(), k.business, "s1")
 		require.NoError(t, err)
 		full, err := menus.Menu(t.Context(), k.business, scope.StoreID)
@@ -55,7 +57,7 @@ func TestConsoleShowsItemCategoryTimings(t *testing.T) {
 	id, err := read.ItemID(t.Context(), k.business, "roll")
 	require.NoError(t, err)
 	onSale := func() []core.DayHours {
-		item, err := read.Item(t.Context(), k.business, id, "")
+		item, err := read.Item(t.Context(), k.business, id)
 		require.NoError(t, err)
 		return item.Categories[0].SaleHours
 	}

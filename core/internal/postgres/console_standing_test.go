@@ -18,22 +18,17 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// storesOf returns the ref_ids of the stores that a filter selects, in the list and the grid.
+// storesOf returns the ref_ids of the stores that a filter selects, and their statuses.
 func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
-	f console.StoreFilter) (listed []string, shown []string, standings []console.StoreStatus) {
+	f console.StoreFilter) (listed []string, statuses []console.StoreStatus) {
 	t.Helper()
 	f.Limit = 100
 	list, err := read.ListStores(t.Context(), business, f)
 	require.NoError(t, err)
 	for _, s := range list {
-		listed, standings = append(listed, s.RefID), append(standings, s.Status)
+		listed, statuses = append(listed, s.RefID), append(statuses, s.Status)
 	}
-	grid, err := read.GridStores(t.Context(), business, f, console.GridCursor{})
-	require.NoError(t, err)
-	for _, s := range grid {
-		shown = append(shown, s.RefID)
-	}
-	return listed, shown, standings
+	return listed, statuses
 }
 
 func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
@@ -46,10 +41,12 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 		console.StoreNoOrders: `ordering_enabled = false`, console.StoreClosed: `hide_from_ui = true`,
 		console.StoreHidden: `hide_from_ui = true, timings = '[]'`,
 		console.StoreShut:   `timings = '[{"day":"monday","slots":[{"start_time":"09:00:00","end_time":"10:00:00"}]}]'`,
-		console.StoreOpen:   `timings = NULL`,
+		console.StoreOpen:   `timings = NULL`, console.StoreNoItems: `hide_from_ui = true`,
 	}
 	for standing, set := range change {
 		p.store(string(standing))
+		available := standing != console.StoreNoItems
+		p.send(string(standing), fmt.Sprintf(`{"items":[{"ref_id":"rice","price":1,"available":%t}]}`, available))
 		pgtest.Exec(t, p.db, `UPDATE stores SET `+set+` WHERE business_id = ? AND ref_id = ?`, p.business,
 			string(standing))
 	}
@@ -59,37 +56,35 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 			SELECT business_id, id, 'b', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ?
 			AND ref_id = ?`, core.NewID(monday), p.business, ref)
 	}
-	pgtest.Exec(t, p.db,
-		`UPDATE publications SET state = 'failed' WHERE business_id = ?
-			AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
 	for standing := range change {
-		listed, shown, standings := storesOf(t, read, p.business,
-			console.StoreFilter{Status: standing, Local: monday})
+		listed, statuses := storesOf(t, read, p.business, console.StoreFilter{Status: standing, Local: monday})
 		want := []string{string(standing)}
 		if standing == console.StoreOpen {
 			want = append(want, "s1", "s2")
 		}
 		require.Equal(t, want, listed)
-		require.ElementsMatch(t, want, shown)
-		require.Equal(t, standing, standings[0])
+		require.Equal(t, standing, statuses[0])
 	}
-	listed, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Status: console.MenuRejected, Local: monday})
-	require.Equal(t, []string{"s2"}, listed)
-	require.Equal(t, []string{"s2"}, shown)
-	_, shown, _ = storesOf(t, read, p.business, console.StoreFilter{Text: "S1", Local: monday})
-	require.Equal(t, []string{"s1"}, shown)
-	listed, _, _ = storesOf(t, read, p.business, console.StoreFilter{Status: "none of them", Local: monday})
+	listed, _ := storesOf(t, read, p.business, console.StoreFilter{Text: "S1", Local: monday})
+	require.Equal(t, []string{"s1"}, listed)
+	listed, _ = storesOf(t, read, p.business, console.StoreFilter{Status: "none of them", Local: monday})
 	require.Empty(t, listed)
 }
 
 func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
 	p := newPublishHarness(t)
 	read := consoleview.New(p.db)
-	notLive := func(working ...string) []string {
-		_, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Status: console.StoreNotLive,
-			WorkingPlugins: working, Local: p.clock.Now()})
+	with := func(reason console.PlaceReason, working ...string) (shown []string) {
+		grid, err := read.Grid(t.Context(), p.business, console.GridFilter{Reason: reason, WorkingPlugins: working,
+			Local: p.clock.Now(), After: console.ParseGridCursor(""), Limit: 9})
+		require.NoError(t, err)
+		require.Equal(t, 2, grid.Total)
+		for _, s := range grid.Stores {
+			shown = append(shown, s.RefID)
+		}
 		return shown
 	}
+	notLive := func(working ...string) []string { return with(console.PlaceNotLive, working...) }
 	require.Empty(t, notLive("aggregator-a", "aggregator-b"))
 	require.ElementsMatch(t, []string{"s1", "s2"}, notLive("aggregator-a"))
 	require.ElementsMatch(t, []string{"s1", "s2"}, notLive([]string{}...))
@@ -99,6 +94,7 @@ func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
 	pgtest.Exec(t, p.db, `UPDATE publications SET published_at = NULL WHERE business_id = ? AND platform = 'a'
 		AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
 	require.Equal(t, []string{"s2"}, notLive("aggregator-a", "aggregator-b"))
+	require.Equal(t, []string{"s2", "s1"}, with(console.PlaceMenuRejected, "aggregator-a", "aggregator-b"))
 
 	pgtest.Exec(t, p.db,
 		`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)

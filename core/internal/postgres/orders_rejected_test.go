@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -75,6 +76,110 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	require.NoError(t, orders.DropOld(t.Context(), time.Minute))
 	_, all = list(console.RejectedFilter{})
 	require.Zero(t, all)
+}
+
+func TestHubFaultsAreCountedApartWithUnreadableOrders(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	k := newMenuHarness(t, db, "US")
+	orders, read := ordersdb.New(db), consoleview.New(db)
+	reject := func(ctx context.Context, id string, fault bool) error {
+		return orders.RecordRejected(ctx, order.Rejection{Business: k.business, Platform: "tasty", PlatformOrderID: id,
+			Reason: "r" + id, HubFault: fault})
+	}
+	for _, id := range []string{"T-1", "", "", "T-2", "T-1"} {
+		require.NoError(t, reject(t.Context(), id, true))
+	}
+	require.NoError(t, reject(t.Context(), "T-3", false))
+	notices, err := read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, notices.RejectedOrders, 2)
+	require.Equal(t, []any{true, 4, "rT-1"}, []any{notices.RejectedOrders[0].HubFault, notices.RejectedOrders[0].Count,
+		notices.RejectedOrders[0].Reason}, "each request without an id counts")
+	require.Equal(t, []any{false, 1}, []any{notices.RejectedOrders[1].HubFault, notices.RejectedOrders[1].Count})
+	for fault, count := range map[console.RejectionFault]int{"": 5, console.HubFault: 4, console.OrderFault: 1} {
+		_, all, err := read.RejectedOrders(t.Context(), k.business, console.RejectedFilter{Fault: fault, Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, count, all, fault)
+	}
+	hits, err := read.Search(t.Context(), []core.BusinessID{k.business}, "T-2")
+	require.NoError(t, err)
+	require.Equal(t, "refused", hits[0].Kind)
+}
+
+func TestUnstoredRejectionsAreStoredLater(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k := newMenuHarness(t, db, "US")
+	orders := ordersdb.New(db)
+	reject := func(ctx context.Context, id string) error {
+		return orders.RecordRejected(ctx, order.Rejection{Business: k.business, Platform: "tasty", PlatformOrderID: id})
+	}
+	locked, err := db.Bun().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = locked.Exec(`SELECT pg_advisory_xact_lock(hashtext('rejected_orders'))`)
+	require.NoError(t, err)
+	blocked := make(chan error, 1)
+	go func() { blocked <- reject(context.Background(), "T-1") }()
+	hubtest.WaitUntil(t, "the batch waits", func() bool {
+		var waiting int
+		require.NoError(t, db.Bun().QueryRow(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting))
+		return waiting == 1
+	})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, core.Unavailable, core.CodeOf(reject(ended, "T-2")))
+	require.NoError(t, locked.Rollback())
+	require.NoError(t, <-blocked)
+	require.NoError(t, orders.StorePendingRejected(t.Context()))
+	require.NoError(t, orders.StorePendingRejected(t.Context()), "nothing is left")
+	found, _, err := consoleview.New(db).RejectedOrders(t.Context(), k.business, console.RejectedFilter{Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, []any{"T-2", int64(1)}, []any{found[0].PlatformOrderID, found[0].Times})
+}
+
+func TestRepeatsWithOtherContentLeaveATrace(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	k, other := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	k.store("s1")
+	orders, read := ordersdb.New(db), consoleview.New(db)
+	first := k.arrival("W-1", "web", oneCurry, "")
+	id := k.placeOrder(newIntake(t, db), first).Order.Details.ID
+	repeats := func(business core.BusinessID) []console.OrderRepeat {
+		list, err := read.OrderRepeats(t.Context(), business, id)
+		require.NoError(t, err)
+		return list
+	}
+	repeat := func(change func(*order.Draft)) {
+		again := k.arrival("W-1", "web", oneCurry, "").Draft
+		change(&again)
+		clock.Advance(time.Second)
+		require.NoError(t, orders.RecordRepeat(t.Context(), k.business, id, "key:shop", again))
+	}
+	repeat(func(*order.Draft) {})
+	require.Empty(t, repeats(k.business), "the same content")
+	more := func(d *order.Draft) { *d.Items[0].Quantity = 3 }
+	repeat(more)
+	repeat(func(d *order.Draft) { d.Coupon = "TEN" })
+	repeat(more)
+	found := repeats(k.business)
+	require.Len(t, found, 2)
+	require.Equal(t, []any{2, "key:shop", true}, []any{found[0].Times, found[0].Actor, found[0].Last.Equal(clock.Now())})
+	require.Contains(t, found[0].Differences, "quantity 3, before 1")
+	require.Equal(t, "coupon: TEN, before none", found[1].Differences)
+	require.Empty(t, repeats(other.business))
+	require.Equal(t, core.NotFound, core.CodeOf(orders.RecordRepeat(t.Context(), other.business, id, "key:shop",
+		first.Draft)))
+	for n := range 30 {
+		repeat(func(d *order.Draft) { d.Coupon = fmt.Sprint(n) })
+	}
+	require.Len(t, repeats(k.business), 20)
+	require.Contains(t, repeats(k.business)[0].Differences, "coupon: 29")
+	clock.Advance(time.Hour)
+	require.NoError(t, orders.DropOld(t.Context(), time.Minute))
+	require.Empty(t, repeats(k.business))
 }
 
 func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {

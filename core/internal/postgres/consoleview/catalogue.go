@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -14,7 +16,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
-	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/menu"
 )
 
@@ -75,55 +76,61 @@ func (c Store) Platforms(ctx context.Context, business core.BusinessID) ([]core.
 	return platforms.PlatformsOf(ctx, c.db.Tenant(business), business)
 }
 
-type itemRow struct {
-	ID        int64           `bun:"id"`
-	RefID     string          `bun:"name"`
-	Title     string          `bun:"title"`
-	Price     string          `bun:"price"`
-	Active    bool            `bun:"active"`
-	Available bool            `bun:"available"`
-	Updated   time.Time       `bun:"updated_at"`
-	Record    json.RawMessage `bun:"record"`
-}
-
-const itemColumns = `id, name, coalesce(record->>'title', '') AS title, coalesce(record->>'price', '') AS price, active,
-	coalesce((record->>'available')::boolean, false) AS available, updated_at`
-
-func (r itemRow) item() console.Item {
-	return console.Item{ID: r.ID, RefID: r.RefID, Title: r.Title, Price: r.Price, Active: r.Active,
-		Available: r.Available, Updated: r.Updated}
-}
-
 // ListItems returns items of the master catalogue, sorted by ref_id.
 func (c Store) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
-	only := postgres.Conditions{Text: "business_id = ? AND kind = ? AND name > ?",
-		Args: []any{business, int(menu.Items), f.After}}
-	only.Add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", containsPattern(f.Text), containsPattern(f.Text))
-	var rows []itemRow
-	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+` FROM catalogue_entities WHERE `+only.Text+
-		` ORDER BY name LIMIT ?`, append(only.Args, f.Limit)...).Scan(ctx, &rows); err != nil {
+	var only postgres.Conditions
+	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", containsPattern(f.Text),
+		containsPattern(f.Text))
+	switch f.Problem {
+	case console.ItemBreaksRule:
+		only.Add(true, `EXISTS (SELECT FROM platform_findings finding WHERE finding.business_id = item.business_id
+			AND finding.item_id = item.id AND (?0 = '' OR finding.platform = ?0))`, f.Platform)
+	case console.ItemLacking:
+		only.Add(true, "?", bun.Safe(queries.With("lacking_items", postgres.Args{"business": business,
+			"platform": f.Platform, "store": f.Store})))
+	case console.ItemInactive:
+		only.Add(true, "(NOT item.active OR ?)", categoryInactive)
+	}
+	var rows []struct {
+		ID               int64     `bun:"id"`
+		RefID            string    `bun:"name"`
+		Title            string    `bun:"title"`
+		Price            string    `bun:"price"`
+		Active           bool      `bun:"active"`
+		Unlisted         bool      `bun:"unlisted"`
+		CategoryInactive bool      `bun:"category_inactive"`
+		Findings         int       `bun:"findings"`
+		Updated          time.Time `bun:"updated_at"`
+	}
+	if err := c.db.Tenant(business).NewRaw(queries.With("list_items", postgres.Args{
+		"category_inactive": categoryInactive, "business": business, "after": f.After, "only": only, "limit": f.Limit,
+	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading items: %w", err)
 	}
 	list := make([]console.Item, len(rows))
 	for i, r := range rows {
-		list[i] = r.item()
+		list[i] = console.Item(r)
 	}
 	return list, nil
 }
 
-// itemStoresShown bounds the stores on an item's page.
-const itemStoresShown = 100
-
-// Item returns an item with its categories, findings and stores. If store, a ref_id, is set,
-// it returns only that store, even without the item.
-func (c Store) Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error) {
-	var row itemRow
-	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+
-		`, record FROM catalogue_entities WHERE business_id = ? AND kind = ? AND id = ?`,
-		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
+// Item returns an item with its categories and findings.
+func (c Store) Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error) {
+	var row struct {
+		RefID   string          `bun:"name"`
+		Title   string          `bun:"title"`
+		Price   string          `bun:"price"`
+		Active  bool            `bun:"active"`
+		Updated time.Time       `bun:"updated_at"`
+		Record  json.RawMessage `bun:"record"`
+	}
+	if err := c.db.Tenant(business).NewRaw(`SELECT name, coalesce(record->>'title', '') AS title,
+		coalesce(record->>'price', '') AS price, active, updated_at, record FROM catalogue_entities
+		WHERE business_id = ? AND kind = ? AND id = ?`, business, int(menu.Items), id).Scan(ctx, &row); err != nil {
 		return console.ItemDetail{}, postgres.NotFound(err, "there is no such item")
 	}
-	detail := console.ItemDetail{Item: row.item(), Record: row.Record}
+	detail := console.ItemDetail{Record: row.Record, Item: console.Item{ID: id, RefID: row.RefID, Title: row.Title,
+		Price: row.Price, Active: row.Active, Updated: row.Updated}}
 	var listed struct {
 		Platforms []string `json:"included_platforms"`
 	}
@@ -143,10 +150,8 @@ func (c Store) Item(ctx context.Context, business core.BusinessID, id int64, sto
 		detail.Findings = append(detail.Findings,
 			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
 	}
-	if detail.Rejections, err = c.itemRejections(ctx, business, detail.RefID, store); err != nil {
-		return detail, err
-	}
-	return detail, c.itemStores(ctx, business, store, &detail)
+	detail.Rejections, err = c.itemRejections(ctx, business, detail.RefID)
+	return detail, err
 }
 
 // itemCategories adds the categories of an item, with the times at which they are on sale.
@@ -172,35 +177,4 @@ func (c Store) itemCategories(ctx context.Context, business core.BusinessID, det
 				SaleHours: timings.OnSale(r.ID, r.Parent)})
 	}
 	return err
-}
-
-func (c Store) itemStores(ctx context.Context, business core.BusinessID, store string,
-	detail *console.ItemDetail) error {
-	// Looked up by the key of each store's row: an index by item would slow every menu write.
-	var rows []struct {
-		GridRow
-		Sold      bool   `bun:"sold"`
-		Price     string `bun:"price"`
-		Available bool   `bun:"available"`
-		Stock     int64  `bun:"stock"`
-		Unmet     string `bun:"unmet"`
-		Values    []byte `bun:"content"`
-	}
-	if err := c.db.Tenant(business).NewRaw(queries.With("item_stores", postgres.Args{
-		"business": business, "items": int(menu.Items), "item": detail.ID, "store": store, "limit": itemStoresShown + 1,
-		"columns": gridColumns, "closed_on": stores.ClosedOn,
-	})).Scan(ctx, &rows); err != nil {
-		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
-	}
-	detail.MoreStores = len(rows) > itemStoresShown
-	for _, r := range rows[:min(len(rows), itemStoresShown)] {
-		at, err := r.store()
-		if err != nil {
-			return err
-		}
-		detail.Stores = append(detail.Stores,
-			console.ItemStore{Store: at, Sold: r.Sold, Price: r.Price, Available: r.Available, Stock: r.Stock,
-				UnmetGroup: r.Unmet, Values: r.Values})
-	}
-	return nil
 }

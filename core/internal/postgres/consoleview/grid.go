@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -44,29 +45,71 @@ func (r GridRow) store() (console.GridStore, error) {
 	return s, nil
 }
 
-// GridStores returns stores of a business after a cursor, those with problems first.
-func (c Store) GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
-	after console.GridCursor) ([]console.GridStore, error) {
+// Grid returns stores of a business on its platforms, and how many stores each reason concerns.
+func (c Store) Grid(ctx context.Context, business core.BusinessID, f console.GridFilter) (grid console.Grid, err error) {
 	var rows []struct {
 		GridRow
-		Rank int `bun:"rank"`
+		Reasons map[string]console.PlaceReason `bun:"reasons"`
+		OpensIn *int64                         `bun:"opens_in"` // minutes
+		Key     int64                          `bun:"key"`
+		Counts  map[console.PlaceReason]int    `bun:"counts"`
 	}
+	minute := localMinute(f.Local)
 	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", postgres.Args{
-		"business": business, "only": storeConditions(f), "rank": bun.Safe(queries.With("grid_rank", nil)),
-		"after_rank": after.Rank, "after_ref": after.RefID, "limit": f.Limit, "columns": gridColumns,
-		"closed_on": storesdb.ClosedOn,
+		"place_tables": placeTables(business, textCondition(f.Text), f.WorkingPlugins, f.Local,
+			queries.With("sells_everywhere", nil)),
+		"place_reason": placeReason, "business": business, "platform": f.Platform, "reason": f.Reason, "reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
+		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
+		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
+		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,
+		"columns": gridColumns, "closed_on": storesdb.ClosedOn,
 	})).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
+		return grid, fmt.Errorf("reading the stores of the grid: %w", err)
 	}
-	list := make([]console.GridStore, len(rows))
-	for i, r := range rows {
-		var err error
-		if list[i], err = r.store(); err != nil {
-			return nil, err
+	grid.Total = rows[0].Counts[console.PlaceLive]
+	for _, reason := range console.PlaceReasons() {
+		if n := rows[0].Counts[reason]; n > 0 {
+			grid.Counts = append(grid.Counts, console.PlaceCount{Reason: reason, Stores: n})
 		}
-		list[i].Rank = r.Rank
 	}
-	return list, nil
+	for _, r := range rows {
+		if r.ID == 0 { // no store: only the counts
+			continue
+		}
+		at, err := r.store()
+		if err != nil {
+			return grid, err
+		}
+		at.Reasons, at.Cursor = r.Reasons, console.GridCursor{Key: r.Key, RefID: r.RefID}
+		if r.OpensIn != nil {
+			at.OpensAt = atLocalMinute(minute+*r.OpensIn, f.Local.Location())
+		}
+		grid.Stores = append(grid.Stores, at)
+	}
+	return grid, nil
+}
+
+// reasonsWhere returns the reasons with a property.
+func reasonsWhere(has func(console.PlaceReason) bool) []string {
+	var list []string
+	for _, reason := range console.PlaceReasons() {
+		if has(reason) {
+			list = append(list, string(reason))
+		}
+	}
+	return list
+}
+
+// localMinute numbers the minutes of a local time, as if each day had 24 hours.
+func localMinute(local time.Time) int64 {
+	year, month, day := local.Date()
+	return time.Date(year, month, day, local.Hour(), local.Minute(), 0, 0, time.UTC).Unix() / 60
+}
+
+// atLocalMinute is the inverse of localMinute.
+func atLocalMinute(minute int64, zone *time.Location) time.Time {
+	at := time.Unix(minute*60, 0).UTC()
+	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), 0, 0, zone)
 }
 
 // StorePublications returns the publications of stores, by store and platform.

@@ -18,64 +18,39 @@ LEFT JOIN catalogue_entities parent
 WHERE link.business_id = ?business AND link.relation = ?item_category AND link.from_id = ?item
 ORDER BY link.position, category.name
 
--- name: item_stores
--- An item at the stores, looked up by the key of each row: an index by item would slow every menu write. One named
--- store is returned even without the item.
+-- name: list_items
+-- A page of items by ref_id, with what the catalogue and the rules of platforms say against each.
 SELECT
-    ?columns,
-    override.id IS NOT NULL AS sold,
-    coalesce(override.content ->> 'price', '') AS price,
-    coalesce((override.content ->> 'available')::boolean, false) AS available,
-    coalesce((override.content ->> 'current_stock')::bigint, -1) AS stock,
-    -- The first group of the item that requires more options than the store can sell (menu.Effective). Groups
-    -- without any option at the store are ignored, and so are groups nested under options.
-    coalesce(
-        (
-            SELECT option_group.name
-            FROM menu_links link
-            JOIN catalogue_entities option_group
-                ON option_group.business_id = link.business_id
-                AND option_group.kind = 2
-                AND option_group.id = link.from_id
-                AND option_group.active
-            CROSS JOIN LATERAL (
-                SELECT
-                    count(*) AS sold,
-                    count(*) FILTER (WHERE entity.active AND (option.content ->> 'available')::boolean) AS available
-                FROM menu_links inside
-                JOIN catalogue_entities entity
-                    ON entity.business_id = inside.business_id AND entity.kind = 3 AND entity.id = inside.from_id
-                JOIN store_overrides option
-                    ON option.business_id = inside.business_id
-                    AND option.store_id = store.id
-                    AND option.kind = 3
-                    AND option.id = inside.from_id
-                WHERE inside.business_id = option_group.business_id
-                    AND inside.relation = 2
-                    AND inside.to_id = option_group.id
-            ) options
-            WHERE link.business_id = store.business_id
-                AND link.relation = 1
-                AND link.to_id = ?item
-                AND options.sold > 0
-                AND options.available < CASE
-                    WHEN (option_group.record ->> 'multi_options_enabled')::boolean
-                        THEN least((option_group.record ->> 'min_selectable')::bigint, 1)
-                    ELSE (option_group.record ->> 'min_selectable')::bigint
-                END
-            ORDER BY option_group.name
-            LIMIT 1
-        ),
-        ''
-    ) AS unmet,
-    coalesce(override.content::text, '{}') AS content
-FROM (SELECT *, ?closed_on AS closed_on FROM stores) store
-LEFT JOIN store_overrides override
-    ON override.business_id = store.business_id
-    AND override.store_id = store.id
-    AND override.kind = ?items
-    AND override.id = ?item
-WHERE store.business_id = ?business
-    AND CASE WHEN ?store = '' THEN override.id IS NOT NULL ELSE store.ref_id = ?store END
-ORDER BY store.ref_id
+    item.id,
+    item.name,
+    coalesce(item.record ->> 'title', '') AS title,
+    coalesce(item.record ->> 'price', '') AS price,
+    item.active,
+    json_typeof(item.record -> 'included_platforms') = 'array'
+        AND json_array_length(item.record -> 'included_platforms') = 0 AS unlisted,
+    ?category_inactive AS category_inactive,
+    (
+        SELECT count(*)
+        FROM platform_findings finding
+        WHERE finding.business_id = item.business_id AND finding.item_id = item.id
+    ) AS findings,
+    item.updated_at
+FROM catalogue_entities item
+WHERE item.business_id = ?business AND item.kind = 1 AND item.name > ?after ?only
+ORDER BY item.name
 LIMIT ?limit
+
+-- name: lacking_items
+-- The condition that a platform lacks the row item, by the menus that it accepted. An empty platform or store is any.
+item.name IN (
+    SELECT problem ->> 'ref_id'
+    FROM publications publication
+    JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
+    CROSS JOIN LATERAL jsonb_array_elements(publication.problems::jsonb || publication.left_out::jsonb) problem
+    WHERE publication.business_id = ?business
+        AND publication.state = 'published'
+        AND (publication.problems <> '[]' OR publication.left_out <> '[]')
+        AND (?platform = '' OR publication.platform = ?platform)
+        AND (?store = '' OR store.ref_id = ?store)
+        AND problem ->> 'entity' = 'item'
+)

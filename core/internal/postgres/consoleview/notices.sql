@@ -82,10 +82,12 @@ ORDER BY closed.business_id, closed.at DESC
 LIMIT ?limit
 
 -- name: rejected_orders
--- The number of recently rejected orders of each business that have not arrived since, and the latest reason.
+-- The number of recently rejected orders of each business that have not arrived since, and the latest reason. A row
+-- without an order id counts each of its requests.
 SELECT
     rejected.business_id AS business,
-    count(*) AS count,
+    rejected.hub_fault,
+    sum(CASE WHEN rejected.platform_order_id = '' THEN rejected.rejections ELSE 1 END)::bigint AS count,
     max(rejected.last_at) AS at,
     (array_agg(rejected.reason ORDER BY rejected.last_at DESC))[1] AS reason
 FROM rejected_orders rejected
@@ -98,8 +100,8 @@ WHERE rejected.business_id = ANY (?businesses)
             AND orders.platform = rejected.platform
             AND orders.platform_order_id = rejected.platform_order_id
     )
-GROUP BY rejected.business_id
-ORDER BY 3 DESC
+GROUP BY rejected.business_id, rejected.hub_fault
+ORDER BY rejected.hub_fault DESC, 4 DESC
 LIMIT ?limit
 
 -- name: unnotified_orders

@@ -109,11 +109,12 @@ SELECT
     rejected.platform_order_id,
     rejected.store,
     rejected.reason,
+    rejected.hub_fault,
     rejected.rejections,
     rejected.first_at,
     rejected.last_at,
     coalesce(orders.id, 0),
-    count(*) OVER ()
+    (sum(CASE WHEN rejected.platform_order_id = '' THEN rejected.rejections ELSE 1 END) OVER ())::bigint
 FROM rejected_orders rejected
 LEFT JOIN orders
     ON orders.business_id = rejected.business_id
@@ -122,6 +123,13 @@ LEFT JOIN orders
 WHERE rejected.business_id = ?business ?only
 ORDER BY rejected.last_at DESC
 LIMIT ?limit
+
+-- name: order_repeats
+-- The contents with which an order was sent again, the latest first.
+SELECT differences, actor, times, first_at, last_at
+FROM order_repeats
+WHERE business_id = ?business AND order_id = ?order
+ORDER BY last_at DESC
 
 -- name: arrivals
 -- How the order_placed events of orders arrived. A delivery is created with its event, whose id carries the time of

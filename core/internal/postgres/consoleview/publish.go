@@ -41,22 +41,24 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	})
 }
 
-// menusRead bounds the menus that are searched for a rejected item.
-const menusRead = 1000
+// Bounds of an item's rejections: the menus that are searched, and the different messages.
+const (
+	menusRead       = 1000
+	rejectionsShown = 20
+)
 
 // itemRejections returns the problems that platforms reported for an item in accepted menus,
-// one per platform. If store, a ref_id, is set, it reads that store only.
-func (c Store) itemRejections(ctx context.Context, business core.BusinessID, refID,
-	store string) (list []console.ItemRejection, err error) {
+// one per platform and message.
+func (c Store) itemRejections(ctx context.Context, business core.BusinessID,
+	refID string) (list []console.ItemRejection, err error) {
 	quoted, err := json.Marshal(refID) // as it appears in problems
 	if err != nil {
 		return nil, err
 	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
-		AND (?2 = '' OR store_id = (SELECT id FROM stores WHERE business_id = ?0 AND ref_id = ?2))
-			ORDER BY platform, settled_at DESC LIMIT ?3`,
-		business, containsPattern(string(quoted)), store, menusRead)
+			ORDER BY platform, settled_at DESC LIMIT ?2`,
+		business, containsPattern(string(quoted)), menusRead)
 	if err != nil {
 		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
 	}
@@ -71,13 +73,19 @@ func (c Store) itemRejections(ctx context.Context, business core.BusinessID, ref
 		if err := json.Unmarshal(raw, &problems); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
-		at := slices.IndexFunc(problems, func(p publish.Problem) bool { return p.Entity == "item" && p.RefID == refID })
-		switch last := len(list) - 1; {
-		case at < 0:
-		case last >= 0 && list[last].Platform == platform:
-			list[last].Stores++
-		default:
-			list = append(list, console.ItemRejection{Platform: platform, Message: problems[at].Message, Stores: 1})
+		for _, problem := range problems {
+			if problem.Entity != "item" || problem.RefID != refID {
+				continue
+			}
+			at := slices.IndexFunc(list, func(r console.ItemRejection) bool {
+				return r.Platform == platform && r.Message == problem.Message
+			})
+			if at < 0 && len(list) < rejectionsShown {
+				at, list = len(list), append(list, console.ItemRejection{Platform: platform, Message: problem.Message})
+			}
+			if at >= 0 {
+				list[at].Stores++
+			}
 		}
 	}
 	return list, rows.Err()

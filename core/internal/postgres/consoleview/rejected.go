@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -19,6 +21,7 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 	only.Add(!f.Since.IsZero(), "rejected.last_at >= ?", f.Since)
 	only.Add(!f.Before.IsZero(), "rejected.last_at < ?", f.Before)
 	only.Add(f.Missing, "orders.id IS NULL")
+	only.Add(f.Fault != "", "rejected.hub_fault = ?", f.Fault == console.HubFault)
 	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("rejected_orders_page", postgres.Args{
 		"business": business, "only": only, "limit": f.Limit,
 	}))
@@ -28,7 +31,7 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 	defer rows.Close()
 	for list = []console.RejectedOrder{}; rows.Next(); {
 		var r console.RejectedOrder
-		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.Times, &r.First, &r.Last,
+		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.HubFault, &r.Times, &r.First, &r.Last,
 			&r.OrderID, &total); err != nil {
 			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 		}
@@ -47,4 +50,12 @@ func (c Store) recentRejections(ctx context.Context,
 		return nil, fmt.Errorf("reading rejected orders: %w", err)
 	}
 	return orders, nil
+}
+
+// OrderRepeats returns the contents with which an order was sent again, the latest first.
+func (c Store) OrderRepeats(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRepeat, error) {
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading repeats of an order",
+		func(r *console.OrderRepeat) []any {
+			return []any{&r.Differences, &r.Actor, &r.Times, &r.First, &r.Last}
+		}, bun.SafeQuery(queries.With("order_repeats", postgres.Args{"business": business, "order": id})))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
@@ -16,26 +17,43 @@ func storeStatus(local time.Time) bun.Safe {
 	day := func(at time.Time) string { return strings.ToLower(at.Weekday().String()) }
 	return bun.Safe(queries.With("store_status", postgres.Args{
 		"day": day(local), "day_before": day(local.AddDate(0, 0, -1)), "time": local.Format(time.TimeOnly),
-		"listed_on": bun.Safe(publications.ListedOn),
+		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
 	}))
 }
 
-// storeNotLive returns the condition for console.StoreNotLive.
-func storeNotLive(workingPlugins []string) bun.Safe {
-	return bun.Safe(queries.With("store_not_live", postgres.Args{
-		"working_plugins": postgres.Array(workingPlugins), "listed_on": bun.Safe(publications.ListedOn),
+// The rule of menu.Orderability in SQL.
+var (
+	categoryInactive = bun.Safe(queries.With("category_inactive", nil))
+	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
+	missingGroup     = bun.Safe(queries.With("missing_group", nil))
+	storeReason      = bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missingGroup}))
+	sellsOn          = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReason,
+		"catalogue_reason": catalogueReason}))
+	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
+		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
 	}))
+)
+
+// placeTables returns the common table expressions of the stores that a condition selects, on all platforms.
+// The expression sellsEverywhere may be true without a look at the items of the stores.
+func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time,
+	sellsEverywhere string) bun.Safe {
+	return bun.Safe(queries.With("place_tables", postgres.Args{
+		"sells_everywhere": bun.Safe(sellsEverywhere), "catalogue_reason": catalogueReason, "business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
+		"time": local.Format(time.TimeOnly),
+	}))
+}
+
+// textCondition returns the condition that a store contains a text.
+func textCondition(text string) (only postgres.Conditions) {
+	only.Add(text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", containsPattern(text),
+		containsPattern(text), containsPattern(text))
+	return only
 }
 
 // storeConditions returns the conditions of a filter on a store.
 func storeConditions(f console.StoreFilter) (only postgres.Conditions) {
-	only.Add(f.Text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", containsPattern(f.Text),
-		containsPattern(f.Text), containsPattern(f.Text))
-	only.Add(f.Status == console.MenuRejected, `EXISTS (SELECT 1 FROM publications publication
-		WHERE publication.business_id = store.business_id AND publication.store_id = store.id
-			AND publication.state = 'failed')`)
-	only.Add(f.Status == console.StoreNotLive, "?", storeNotLive(f.WorkingPlugins))
-	only.Add(f.Status != "" && f.Status != console.MenuRejected && f.Status != console.StoreNotLive, "? = ?",
-		storeStatus(f.Local), f.Status)
+	only = textCondition(f.Text)
+	only.Add(f.Status != "", "? = ?", storeStatus(f.Local), f.Status)
 	return only
 }

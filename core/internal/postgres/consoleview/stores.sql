@@ -9,6 +9,11 @@ CASE
         WHERE platform.business_id = store.business_id AND ?listed_on
     ) THEN 'unlisted'
     WHEN NOT store.ordering_enabled THEN 'no_orders'
+    WHEN NOT EXISTS (
+        SELECT 1
+        FROM platforms platform
+        WHERE platform.business_id = store.business_id AND ?listed_on AND ?sells_on
+    ) THEN 'no_items'
     WHEN EXISTS (
         SELECT 1
         FROM store_switches switch
@@ -36,35 +41,6 @@ CASE
     ELSE 'open'
 END
 
--- name: store_not_live
--- Whether the open row store is listed on a platform of a plugin, but not live there. The plugin does not work, or the
--- platform has accepted no menu.
-store.active
-AND store.ordering_enabled
-AND EXISTS (
-    SELECT 1
-    FROM platforms platform
-    LEFT JOIN publications publication
-        ON publication.business_id = platform.business_id
-        AND publication.platform = platform.name
-        AND publication.store_id = store.id
-    WHERE platform.business_id = store.business_id
-        AND platform.served_by <> 'own'
-        AND ?listed_on
-        AND NOT EXISTS (
-            SELECT 1
-            FROM store_switches switch
-            WHERE switch.business_id = store.business_id
-                AND switch.store_id = store.id
-                AND switch.platform = platform.name
-                AND NOT switch.open
-        )
-        AND (
-            platform.served_by <> ALL (?working_plugins)
-            OR publication.state = 'failed' AND publication.published_at IS NULL
-        )
-)
-
 -- name: list_stores
 -- Stores sorted by ref_id, with the platforms on which they are closed.
 SELECT
@@ -89,57 +65,6 @@ FROM stores store
 WHERE store.business_id = ?business ?only
 ORDER BY store.ref_id
 LIMIT ?limit
-
--- name: grid_rank
--- The rank of the row store in the grid. Problems come first: no orders or a failed menu. Hidden stores and
--- incomplete menus come next.
-CASE
-    WHEN NOT store.active
-        OR NOT store.ordering_enabled
-        OR store.excluded_platforms IS NULL AND coalesce(cardinality(store.included_platforms), 0) = 0
-        OR EXISTS (
-            SELECT 1
-            FROM publications publication
-            WHERE publication.business_id = store.business_id
-                AND publication.store_id = store.id
-                AND publication.state = 'failed'
-        )
-        OR EXISTS (
-            SELECT 1
-            FROM store_switches switch
-            WHERE switch.business_id = store.business_id AND switch.store_id = store.id AND NOT switch.open
-        ) THEN 0
-    WHEN store.hide_from_ui
-        OR EXISTS (
-            SELECT 1
-            FROM publications publication
-            WHERE publication.business_id = store.business_id
-                AND publication.store_id = store.id
-                AND (publication.problems <> '[]' OR publication.left_out <> '[]' OR publication.note <> '')
-        ) THEN 1
-    ELSE 2
-END
-
--- name: grid_stores
--- A page of stores by rank and ref_id.
-WITH
-ranked AS MATERIALIZED (
-    SELECT ref_id, ?rank AS rank
-    FROM stores store
-    WHERE store.business_id = ?business ?only
-),
-page AS (
-    SELECT *
-    FROM ranked
-    WHERE (rank, ref_id) > (?after_rank, ?after_ref)
-    ORDER BY rank, ref_id
-    LIMIT ?limit
-)
-SELECT ?columns, page.rank
-FROM page
-JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
-    ON store.business_id = ?business AND store.ref_id = page.ref_id
-ORDER BY page.rank, page.ref_id
 
 -- name: published_at
 -- The publications of stores.

@@ -193,31 +193,3 @@ SELECT
 FROM catalogue_entities entity
 WHERE entity.business_id IN (?businesses) AND entity.kind IN (4, 5) AND entity.active
 ORDER BY entity.business_id, entity.kind, entity.name
-
--- name: store_rejected
--- Stores rejected orders. A repeated rejection increases the counter. Each gets a time later than all before it,
--- because list cursors are times and the clocks of replicas differ.
-INSERT INTO rejected_orders AS stored (
-    business_id, platform, platform_order_id, store, reason, rejections, first_at, last_at
-)
-SELECT business, platform, ref, store, reason, rejections, at, at
-FROM (
-    SELECT greatest(?now, max(last_at) + interval '1 microsecond') AS earliest
-    FROM rejected_orders
-    WHERE business_id = ANY(?businesses::bigint[])
-) before
-CROSS JOIN unnest(
-    ?businesses::bigint[],
-    ?platforms::text[],
-    ?refs::text[],
-    ?stores::text[],
-    ?reasons::text[],
-    ?rejections::bigint[]
-) WITH ORDINALITY AS rejected (business, platform, ref, store, reason, rejections, number)
-CROSS JOIN LATERAL (SELECT before.earliest + (number - 1) * interval '1 microsecond' AS at) moment
-ON CONFLICT (business_id, platform, platform_order_id) DO UPDATE
-SET
-    store = excluded.store,
-    reason = excluded.reason,
-    rejections = stored.rejections + excluded.rejections,
-    last_at = excluded.last_at

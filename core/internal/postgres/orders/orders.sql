@@ -41,6 +41,9 @@ states AS (
 reports AS (
     DELETE FROM out_of_stock_reports WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
+repeats AS (
+    DELETE FROM order_repeats WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
+),
 riders AS (
     DELETE FROM rider_statuses WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),

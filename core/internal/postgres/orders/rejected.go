@@ -3,9 +3,11 @@ package orders
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/uptrace/bun"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
 )
@@ -20,63 +22,142 @@ const (
 	rejectedMaxWaiting    = 1024
 )
 
-// RecordRejected stores a rejected order; it is durable when RecordRejected returns. A repeated
-// rejection increases a counter. The latest of each business are kept. It returns Unavailable, and
-// stores nothing, if too many orders wait.
+// RecordRejected stores a rejected order; it is durable when RecordRejected returns nil. A repeated
+// rejection increases a counter. The latest of each business are kept. If it returns an error, the
+// next call stores the order, or StorePendingRejected.
 func (o Store) RecordRejected(ctx context.Context, rejected order.Rejection) error {
-	_, err := rejectionBatcherOf(o.db).Do(ctx, rejected)
+	batcher := rejectionBatcherOf(o.db)
+	_, err := batcher.Do(ctx, rejected)
+	if core.CodeOf(err) == core.Unavailable { // no batch took it
+		batcher.pending.add(rejected, 1)
+	}
 	return err
+}
+
+// StorePendingRejected stores the rejected orders that RecordRejected could not store.
+func (o Store) StorePendingRejected(ctx context.Context) error {
+	return rejectionBatcherOf(o.db).store(ctx, o.db, nil)
 }
 
 // rejectionBatcher batches rejected orders.
 type rejectionBatcher struct {
 	postgres.Batcher[order.Rejection, struct{}]
+	pending pendingRejections
 }
 
 func rejectionBatcherOf(db *postgres.DB) *rejectionBatcher {
 	return postgres.StateOf(db, func(db *postgres.DB) *rejectionBatcher {
-		return &rejectionBatcher{postgres.Batcher[order.Rejection,
-			struct{}]{Run: func(ctx context.Context, list []order.Rejection) []postgres.Result[struct{}] {
-			return storeRejected(ctx, db, list)
-		}, MaxConcurrent: rejectedMaxConcurrent, MaxBatch: rejectedMaxBatch, MaxWaiting: rejectedMaxWaiting}}
+		b := &rejectionBatcher{}
+		b.Run = func(ctx context.Context, list []order.Rejection) []postgres.Result[struct{}] {
+			return postgres.FailAll[struct{}](len(list), b.store(ctx, db, list))
+		}
+		b.MaxConcurrent, b.MaxBatch, b.MaxWaiting = rejectedMaxConcurrent, rejectedMaxBatch, rejectedMaxWaiting
+		return b
 	})
 }
 
-// storeRejected runs a batch. A lock admits one hub at a time, because their rows overlap.
-func storeRejected(ctx context.Context, db *postgres.DB, list []order.Rejection) []postgres.Result[struct{}] {
-	index := map[orderKey]int{}
-	var keys []orderKey
-	var stores, reasons []string
-	var times []int64
-	for _, r := range list {
-		key := orderKey{r.Business, r.Platform, r.PlatformOrderID}
-		i, known := index[key]
-		if !known {
-			i, index[key] = len(keys), len(keys)
-			keys, stores, reasons, times = append(keys, key), append(stores, ""), append(reasons, ""), append(times, 0)
-		}
-		stores[i], reasons[i], times[i] = r.Store, r.Reason, times[i]+1
+// rejections are rejected orders in the order of their first rejection.
+type rejections struct {
+	index map[orderKey]int
+	list  []rejectionCount
+}
+
+// rejectionCount is the last rejection of an order, and their number.
+type rejectionCount struct {
+	order.Rejection
+	times int64
+}
+
+func rejectionKey(r order.Rejection) orderKey {
+	return orderKey{r.Business, r.Platform, r.PlatformOrderID}
+}
+
+func (r *rejections) has(rejected order.Rejection) bool {
+	_, known := r.index[rejectionKey(rejected)]
+	return known
+}
+
+func (r *rejections) add(rejected order.Rejection, times int64) {
+	if r.index == nil {
+		r.index = map[orderKey]int{}
+	}
+	key := rejectionKey(rejected)
+	if i, known := r.index[key]; known {
+		r.list[i] = rejectionCount{rejected, r.list[i].times + times}
+		return
+	}
+	r.index[key] = len(r.list)
+	r.list = append(r.list, rejectionCount{rejected, times})
+}
+
+// pendingRejections are rejected orders that are not stored yet.
+type pendingRejections struct {
+	mu sync.Mutex
+	rejections
+}
+
+// maxPendingRejections bounds pendingRejections. Beyond it, orders of a platform are counted without their ids.
+const maxPendingRejections = 4 * maxRejectedOrders
+
+func (p *pendingRejections) add(rejected order.Rejection, times int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.list) >= maxPendingRejections && !p.has(rejected) {
+		rejected.PlatformOrderID, rejected.Store = "", ""
+	}
+	p.rejections.add(rejected, times)
+}
+
+// take returns the pending orders and forgets them.
+func (p *pendingRejections) take() rejections {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := p.rejections
+	p.rejections = rejections{}
+	return taken
+}
+
+// store stores the pending rejected orders and further ones. If that fails, all of them are pending.
+func (b *rejectionBatcher) store(ctx context.Context, db *postgres.DB, further []order.Rejection) error {
+	all := b.pending.take()
+	for _, r := range further {
+		all.add(r, 1)
+	}
+	if len(all.list) == 0 {
+		return nil
+	}
+	err := db.InTx(ctx, func(tx bun.Conn) error { return all.store(ctx, db, tx) })
+	if err == nil {
+		return nil
+	}
+	for _, r := range all.list {
+		b.pending.add(r.Rejection, r.times)
+	}
+	return fmt.Errorf("storing %d rejected orders: %w", len(all.list), err)
+}
+
+// store stores rejected orders. A lock admits one hub at a time, because their rows overlap.
+func (r *rejections) store(ctx context.Context, db *postgres.DB, tx bun.Conn) error {
+	n := len(r.list)
+	keys, stores, reasons, faults, times := make([]orderKey, n), make([]string, n), make([]string, n), make([]bool, n),
+		make([]int64, n)
+	for i, one := range r.list {
+		keys[i], stores[i], reasons[i], faults[i], times[i] = rejectionKey(one.Rejection), one.Store, one.Reason,
+			one.HubFault, one.times
 	}
 	businesses, platforms, refs := columnsOf(keys)
-	err := db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('rejected_orders'))`); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, queries.With("store_rejected", postgres.Args{
-			"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
-			"refs": postgres.Array(refs), "stores": postgres.Array(stores), "reasons": postgres.Array(reasons),
-			"rejections": postgres.Array(times), "now": db.Clock().Now(),
-		})); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM rejected_orders r USING unnest(?::bigint[]) AS b (id)
-			WHERE r.business_id = b.id AND r.last_at <= (SELECT last_at FROM rejected_orders WHERE business_id = b.id
-				ORDER BY last_at DESC OFFSET ? LIMIT 1)`,
-			postgres.Array(businesses), maxRejectedOrders)
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('rejected_orders'))`); err != nil {
 		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("storing %d rejected orders: %w", len(list), err)
 	}
-	return postgres.FailAll[struct{}](len(list), err)
+	if _, err := tx.ExecContext(ctx, queries.With("store_rejected", postgres.Args{
+		"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
+		"refs": postgres.Array(refs), "stores": postgres.Array(stores), "reasons": postgres.Array(reasons),
+		"hub_faults": postgres.Array(faults), "rejections": postgres.Array(times), "now": db.Clock().Now(),
+	})); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, queries.With("drop_rejected", postgres.Args{
+		"businesses": postgres.Array(businesses), "most": maxRejectedOrders,
+	}))
+	return err
 }

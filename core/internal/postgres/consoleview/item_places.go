@@ -1,0 +1,105 @@
+package consoleview
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// ItemPlaces returns the stores of an item on each platform, at most f.Limit, and how many stores each reason concerns.
+// The counts ignore the filters by platform and reason.
+func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item console.Item,
+	f console.ItemPlaceFilter) (list []console.ItemPlace, counts []console.ItemPlaceCount, err error) {
+	var only, matching postgres.Conditions
+	only.Add(f.Store != "", "store.ref_id = ?", f.Store)
+	only.Add(f.Store == "", `EXISTS (SELECT FROM store_overrides sold WHERE sold.business_id = store.business_id
+		AND sold.store_id = store.id AND sold.kind = ? AND sold.id = ?)`, int(menu.Items), item.ID)
+	matching.Add(f.Platform != "", "platform = ?", f.Platform)
+	matching.Add(f.Reason == console.Shown, "reason = ''")
+	matching.Add(f.Reason != "" && f.Reason != console.Shown, "reason = ?", f.Reason)
+	quoted, err := json.Marshal(item.RefID) // as it appears in problems
+	if err != nil {
+		return nil, nil, err
+	}
+	var rows []struct {
+		GridRow
+		Platform string              `bun:"platform"`
+		Reason   console.PlaceReason `bun:"reason"`
+		Values   []byte              `bun:"content"`
+		Unmet    string              `bun:"unmet"`
+		Counts   []byte              `bun:"counts"`
+	}
+	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
+		"place_tables":     placeTables(business, only, f.WorkingPlugins, f.Local, "true"),
+		"catalogue_reason": catalogueReason, "store_reason": storeReason, "missing_group": missingGroup,
+		"place_reason": placeReason, "business": business, "item": item.ID, "matching": matching,
+		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
+		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
+		"columns": gridColumns, "closed_on": storesdb.ClosedOn,
+	})).Scan(ctx, &rows); err != nil {
+		return nil, nil, fmt.Errorf("reading the stores of item %d: %w", item.ID, err)
+	}
+	if len(rows[0].Counts) > 0 {
+		if err := json.Unmarshal(rows[0].Counts, &counts); err != nil {
+			return nil, nil, fmt.Errorf("reading the stores of item %d: %w", item.ID, err)
+		}
+	}
+	for _, r := range rows {
+		if r.ID == 0 { // no store: only the counts
+			continue
+		}
+		place := console.ItemPlace{Platform: r.Platform, Reason: r.Reason,
+			ItemStore: console.ItemStore{Sold: len(r.Values) > 0, UnmetGroup: r.Unmet, Values: r.Values}}
+		if place.Store, err = r.store(); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, place)
+	}
+	return list, counts, c.addMenus(ctx, business, list)
+}
+
+// addMenus adds the publications to places.
+func (c Store) addMenus(ctx context.Context, business core.BusinessID, list []console.ItemPlace) error {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].Store.ID
+	}
+	published, err := c.StorePublications(ctx, business, ids)
+	for i := range list {
+		if p, found := published[list[i].Store.ID][list[i].Platform]; found {
+			list[i].Menu = &p
+		}
+	}
+	return err
+}
+
+// StoreOffers returns how many items of a store each menu.Reason concerns, by platform.
+func (c Store) StoreOffers(ctx context.Context, business core.BusinessID,
+	store int64) (map[string]map[menu.Reason]int, error) {
+	type offer struct {
+		platform string
+		reason   menu.Reason
+		items    int
+	}
+	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what a store sells", func(o *offer) []any {
+		return []any{&o.platform, &o.reason, &o.items}
+	}, bun.SafeQuery(queries.With("store_offers", postgres.Args{
+		"catalogue_reason": catalogueReason, "store_reason": storeReason, "business": business, "store": store,
+	})))
+	offers := map[string]map[menu.Reason]int{}
+	for _, o := range rows {
+		if offers[o.platform] == nil {
+			offers[o.platform] = map[menu.Reason]int{}
+		}
+		offers[o.platform][o.reason] = o.items
+	}
+	return offers, err
+}

@@ -1,0 +1,305 @@
+-- name: place_reason
+-- The first console.PlaceReason of the row store on the row platform, or ''. The row switch is null unless the store is
+-- closed there. The row publication is null if the platform receives no menu.
+CASE
+    WHEN NOT ?listed_on THEN 'store_unlisted'
+    WHEN NOT store.active THEN 'store_inactive'
+    WHEN NOT store.ordering_enabled THEN 'no_orders'
+    WHEN switch.store_id IS NOT NULL THEN 'closed'
+    WHEN NOT (store.sells_everywhere OR ?sells_on) THEN 'no_items'
+    WHEN platform.down THEN 'plugin_down'
+    WHEN publication.state = 'failed' AND publication.published_at IS NULL THEN 'menu_failed'
+    WHEN store.hide_from_ui THEN 'hidden'
+    WHEN NOT store.open THEN 'shut'
+    WHEN publication.state IS NULL THEN ''
+    WHEN publication.state = 'failed' THEN 'old_menu'
+    WHEN publication.state = 'skipped' OR publication.state = 'unlisted' AND publication.available_at = 'infinity'
+        THEN 'no_menu'
+    WHEN publication.state <> 'published' THEN 'first_menu'
+    WHEN publication.available_at < 'infinity' AND publication.note <> '' THEN 'menu_waits'
+    WHEN publication.problems <> '[]' OR publication.left_out <> '[]' THEN 'incomplete'
+    WHEN publication.available_at < 'infinity' THEN 'updating'
+    ELSE ''
+END
+
+-- name: place_tables
+-- Common table expressions of all stores on all platforms.
+-- The platforms, and whether their plugin does not work.
+platform AS MATERIALIZED (
+    SELECT name, served_by, served_by <> 'own' AND served_by <> ALL (?working::text[]) AS down
+    FROM platforms
+    WHERE business_id = ?business
+),
+-- The distinct opening hours: whether a store with them is open, and the minutes until it opens.
+hours AS MATERIALIZED (
+    SELECT
+        timings,
+        bool_or(
+            slot.day = ?today
+            AND slot.start_time <= ?time
+            AND (?time < slot.end_time OR slot.end_time = '23:59:59' OR slot.end_time < slot.start_time)
+            OR (slot.day + 1) % 7 = ?today
+            AND slot.end_time < slot.start_time
+            AND ?time < slot.end_time
+        ) AS open,
+        min(
+            CASE
+                WHEN slot.day = ?today AND slot.start_time <= ?time THEN 7
+                ELSE (slot.day - ?today + 7) % 7
+            END * 1440 + extract(epoch FROM slot.start_time::time - ?time::time)::bigint / 60
+        ) AS opens_in
+    FROM (
+        SELECT DISTINCT timings
+        FROM stores store
+        WHERE business_id = ?business AND coalesce(timings, '[]') <> '[]' ?only
+    ) known
+    CROSS JOIN LATERAL (
+        SELECT
+            array_position(
+                ARRAY['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'], hours ->> 'day'
+            ) - 1 AS day,
+            slot.start_time,
+            slot.end_time
+        FROM jsonb_array_elements(known.timings) hours
+        CROSS JOIN LATERAL jsonb_to_recordset(hours -> 'slots') AS slot (start_time text, end_time text)
+        UNION ALL
+        SELECT NULL, NULL, NULL
+    ) slot
+    GROUP BY timings
+),
+-- The items that the catalogue hides on a platform, or that have option groups.
+restricted AS MATERIALIZED (
+    SELECT item.id
+    FROM catalogue_entities item
+    WHERE item.business_id = ?business
+        AND item.kind = 1
+        AND (
+            EXISTS (
+                SELECT
+                FROM menu_links link
+                WHERE link.business_id = item.business_id AND link.relation = 1 AND link.to_id = item.id
+            )
+            OR EXISTS (SELECT FROM platform WHERE ?catalogue_reason <> '')
+        )
+),
+-- The stores that the filter selects.
+store AS MATERIALIZED (
+    SELECT
+        store.*,
+        ?sells_everywhere AS sells_everywhere,
+        coalesce(store.timings, '[]') = '[]' OR coalesce(hours.open, false) AS open,
+        hours.opens_in
+    FROM stores store
+    LEFT JOIN hours ON hours.timings = store.timings
+    WHERE store.business_id = ?business ?only
+),
+
+-- name: sells_everywhere
+-- Whether an item of the row store can be ordered on every platform, by a quick check: it has no option groups. OFFSET
+-- keeps the planner from reading the items of all stores.
+EXISTS (
+    SELECT
+    FROM store_overrides override
+    WHERE override.business_id = store.business_id
+        AND override.store_id = store.id
+        AND override.kind = 1
+        AND (override.content ->> 'available')::boolean
+        AND coalesce((override.content ->> 'current_stock')::bigint, -1) <> 0
+        AND override.id NOT IN (SELECT id FROM restricted)
+    OFFSET 0
+)
+
+-- name: grid_stores
+-- A page of stores by sort key and ref_id, with the reason on each platform, and the counts of all of them.
+WITH
+?place_tables
+-- Each store on each platform.
+place AS MATERIALIZED (
+    SELECT
+        store.id,
+        store.ref_id,
+        platform.name AS platform,
+        ?platform = '' OR platform.name = ?platform AS selected,
+        ?place_reason AS reason,
+        CASE
+            WHEN switch.store_id IS NOT NULL THEN extract(epoch FROM switch.turn_on_at - ?now)::bigint / 60
+            WHEN NOT store.open THEN store.opens_in
+        END AS opens_in
+    FROM store
+    CROSS JOIN platform
+    LEFT JOIN store_switches switch
+        ON switch.business_id = ?business
+        AND switch.store_id = store.id
+        AND switch.platform = platform.name
+        AND NOT switch.open
+    LEFT JOIN publications publication
+        ON platform.served_by <> 'own'
+        AND publication.business_id = ?business
+        AND publication.store_id = store.id
+        AND publication.platform = platform.name
+),
+-- The stores of the grid, with their sort key.
+ranked AS MATERIALIZED (
+    SELECT
+        id,
+        ref_id,
+        jsonb_object_agg(platform, reason) AS reasons,
+        min(opens_in) FILTER (WHERE selected) AS opens_in,
+        coalesce(bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected), false) AS matches,
+        CASE ?sort
+            WHEN 'ref' THEN 0
+            WHEN 'opens' THEN coalesce(?minute + min(opens_in) FILTER (WHERE selected), 1::bigint << 40)
+            ELSE CASE
+                WHEN bool_or(reason = ANY (?problems::text[])) FILTER (WHERE selected)
+                    OR bool_and(reason = 'store_unlisted') FILTER (WHERE selected) THEN 0
+                WHEN bool_or(reason = ANY (?warnings::text[])) FILTER (WHERE selected) THEN 1
+                ELSE 2
+            END
+        END AS key
+    FROM place
+    GROUP BY id, ref_id
+),
+page AS (
+    SELECT *
+    FROM ranked
+    WHERE (?reason = '' OR matches) AND (key, ref_id) > (?after_key, ?after_ref)
+    ORDER BY key, ref_id
+    LIMIT ?limit
+),
+-- The number of stores with each reason on a selected platform. The empty reason counts all stores.
+counts AS (
+    SELECT reason, count(DISTINCT id) AS stores
+    FROM place
+    WHERE selected AND reason <> ''
+    GROUP BY reason
+    UNION ALL
+    SELECT '', count(*)
+    FROM ranked
+)
+SELECT ?columns, found.reasons, found.opens_in, found.key, found.counts
+FROM (
+    SELECT page.*, (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
+    FROM (SELECT) one
+    LEFT JOIN page ON true
+) found
+LEFT JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
+    ON store.business_id = ?business AND store.id = found.id
+ORDER BY found.key, found.ref_id
+
+-- name: item_places
+-- A page of the stores of an item on each platform, by ref_id and platform, with the reason why it cannot be ordered,
+-- and the counts of all of them.
+WITH
+?place_tables
+-- The item on each platform.
+offered AS MATERIALIZED (
+    SELECT platform.*, ?catalogue_reason AS catalogue_reason
+    FROM platform
+    CROSS JOIN catalogue_entities item
+    WHERE item.business_id = ?business AND item.kind = 1 AND item.id = ?item
+),
+-- The item at each store.
+sold AS MATERIALIZED (
+    SELECT
+        store.*,
+        override.content,
+        ?store_reason AS store_reason
+    FROM store
+    LEFT JOIN store_overrides override
+        ON override.business_id = ?business
+        AND override.store_id = store.id
+        AND override.kind = 1
+        AND override.id = ?item
+),
+place AS MATERIALIZED (
+    SELECT
+        store.id,
+        store.ref_id,
+        store.content,
+        platform.name AS platform,
+        CASE
+            WHEN store.store_reason = 'not_sold' THEN 'not_sold'
+            WHEN platform.catalogue_reason <> '' THEN platform.catalogue_reason
+            WHEN store.store_reason <> '' THEN store.store_reason
+            ELSE (
+                -- The platform may have rejected the item although it accepted the menu.
+                SELECT
+                    CASE
+                        WHEN at.reason IN ('', 'menu_waits', 'incomplete', 'updating')
+                            AND publication.state = 'published'
+                            AND concat(publication.problems, publication.left_out) LIKE ?pattern
+                            AND (publication.problems::jsonb || publication.left_out::jsonb) @> ?problem::jsonb
+                            THEN 'item_refused'
+                        WHEN at.reason = 'incomplete' THEN ''
+                        ELSE at.reason
+                    END
+                FROM (SELECT ?place_reason AS reason) at
+            )
+        END AS reason
+    FROM sold store
+    CROSS JOIN offered platform
+    LEFT JOIN store_switches switch
+        ON switch.business_id = ?business
+        AND switch.store_id = store.id
+        AND switch.platform = platform.name
+        AND NOT switch.open
+    LEFT JOIN publications publication
+        ON platform.served_by <> 'own'
+        AND publication.business_id = ?business
+        AND publication.store_id = store.id
+        AND publication.platform = platform.name
+),
+page AS (
+    SELECT *
+    FROM place
+    WHERE (ref_id, platform) > (?after_ref, ?after_platform) ?matching
+    ORDER BY ref_id, platform
+    LIMIT ?limit
+),
+counts AS (
+    SELECT platform, reason, count(*) AS stores
+    FROM place
+    GROUP BY platform, reason
+)
+SELECT
+    ?columns,
+    coalesce(found.platform, '') AS platform,
+    coalesce(found.reason, '') AS reason,
+    coalesce(found.content::text, '') AS content,
+    CASE WHEN found.reason = 'options_missing' THEN ?missing_group END AS unmet,
+    found.counts
+FROM (
+    SELECT
+        page.*,
+        (
+            SELECT json_agg(json_build_object('Platform', platform, 'Reason', reason, 'Stores', stores))
+            FROM counts
+        ) AS counts
+    FROM (SELECT) one
+    LEFT JOIN page ON true
+) found
+LEFT JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
+    ON store.business_id = ?business AND store.id = found.id
+LEFT JOIN store_overrides override
+    ON override.business_id = ?business
+    AND override.store_id = found.id
+    AND override.kind = 1
+    AND override.id = ?item
+ORDER BY found.ref_id, found.platform
+
+-- name: store_offers
+-- How many items of a store each menu.Reason concerns, by platform. The empty reason counts those that can be ordered.
+SELECT platform.name, offer.reason, count(*)
+FROM platforms platform
+CROSS JOIN store_overrides override
+JOIN catalogue_entities item
+    ON item.business_id = override.business_id AND item.kind = override.kind AND item.id = override.id
+CROSS JOIN LATERAL (SELECT ?catalogue_reason AS catalogue) of_catalogue
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN of_catalogue.catalogue <> '' THEN of_catalogue.catalogue ELSE ?store_reason END AS reason
+) offer
+WHERE platform.business_id = ?business
+    AND override.business_id = ?business
+    AND override.store_id = ?store
+    AND override.kind = 1
+GROUP BY platform.name, offer.reason

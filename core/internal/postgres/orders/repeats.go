@@ -1,0 +1,48 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// maxRepeats is the number of repeats stored per order.
+const maxRepeats = 20
+
+// RecordRepeat stores that an order was sent again, if its content differs. Nothing of the new
+// content is applied.
+func (o Store) RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string,
+	again order.Draft) error {
+	stored, err := o.Get(ctx, business, "", id)
+	if err != nil {
+		return fmt.Errorf("reading a repeated order: %w", err)
+	}
+	placed, err := order.ReadRelay(stored.Relay)
+	if err != nil {
+		return err
+	}
+	differences := order.Differences(placed, again)
+	if differences == "" {
+		return nil
+	}
+	err = o.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, queries.With("store_repeat", postgres.Args{
+			"business": business, "order": id, "differences": differences, "actor": actor, "now": o.db.Clock().Now(),
+		})); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, queries.With("drop_repeats", postgres.Args{
+			"business": business, "order": id, "most": maxRepeats,
+		}))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("storing a repeated order: %w", err)
+	}
+	return nil
+}
