@@ -77,10 +77,13 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 
 // waitForFile waits until a file exists.
 func waitForFile(ctx context.Context, path string) error {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
 	for ctx.Err() == nil {
 		if _, err := os.Stat(path); err == nil {
 			return nil
 		}
+		<-look.C
 	}
 	return ctx.Err()
 }
