@@ -37,11 +37,13 @@ func shimCommand(order shimOrder) (*exec.Cmd, *os.File, error) {
 }
 
 // descendants returns all processes below another.
-func descendants(of int) (all []int) {
-	for _, pid := range childrenOf(of) {
-		all = append(append(all, pid), descendants(pid)...)
+func descendants(of int) []int {
+	children := childrenOfAll()
+	all := []int{of}
+	for n := 0; n < len(all); n++ {
+		all = append(all, children[all[n]]...)
 	}
-	return all
+	return all[1:]
 }
 
 // killTree kills a suspended or hanging shim and all processes below it. A plugin of the same user can suspend the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -97,7 +98,7 @@ func (s *shim) killChildren() {
 	s.endOnce.Do(func() {
 		go func() {
 			for {
-				for _, pid := range childrenOf(os.Getpid()) {
+				for _, pid := range shimChildren(os.Getpid()) {
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 				time.Sleep(time.Millisecond) // the orphans of a killed child arrive first
@@ -169,7 +170,7 @@ func (s *shim) startIsolated() {
 	}
 	if report.PID != 0 { // the id inside the namespace
 		report.PID, report.Reaper = 0, pid
-		if first := childrenOf(pid); len(first) > 0 {
+		if first := shimChildren(pid); len(first) > 0 {
 			report.PID = first[0]
 		}
 	}
@@ -230,34 +231,33 @@ func exitText(status syscall.WaitStatus) string {
 	return ""
 }
 
-// childrenOf returns the children of a process, in the order of their creation.
-func childrenOf(pid int) (children []int) {
-	dir := fmt.Sprintf("/proc/%d/task", pid)
-	tasks, _ := os.ReadDir(dir)
-	for _, task := range tasks {
-		text, err := os.ReadFile(dir + "/" + task.Name() + "/children")
-		if errors.Is(err, os.ErrNotExist) && task.Name() == fmt.Sprint(pid) { // the kernel lacks this file
-			return childrenByParent(pid)
-		}
-		for _, field := range strings.Fields(string(text)) {
-			var child int
-			if _, err := fmt.Sscan(field, &child); err == nil {
-				children = append(children, child)
-			}
+// shimChildren returns the children of a shim, in the order of their creation. All belong to its first thread, which
+// forks them and adopts orphans. It does not list the threads: the kernel would cache their directories, and spin while
+// it removes them at the end of the process.
+func shimChildren(pid int) (children []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if errors.Is(err, os.ErrNotExist) { // the kernel lacks this file
+		return childrenOfAll()[pid]
+	}
+	for _, field := range strings.Fields(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			children = append(children, child)
 		}
 	}
 	return children
 }
 
-func childrenByParent(parent int) (children []int) {
+// childrenOfAll returns the children of every process.
+func childrenOfAll() map[int][]int {
+	all := map[int][]int{}
 	for _, pid := range processes() {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		_, after, _ := strings.Cut(string(text), ") ")
 		var state string
-		var of int
-		if _, err := fmt.Sscan(after, &state, &of); err == nil && of == parent {
-			children = append(children, pid)
+		var parent int
+		if _, err := fmt.Sscan(after, &state, &parent); err == nil {
+			all[parent] = append(all[parent], pid)
 		}
 	}
-	return children
+	return all
 }
