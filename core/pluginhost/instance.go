@@ -264,7 +264,9 @@ func (i *instance) terminate() {
 	i.process.kill()
 	if i.process.started() {
 		<-i.process.ended
-		killInDir(i.dir)
+		if i.process.left {
+			killInDir(i.dir)
+		}
 	}
 	if i.conn != nil {
 		_ = i.conn.Close()

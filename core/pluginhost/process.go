@@ -46,6 +46,7 @@ type process struct {
 	report shimReport // the shim's report after the plugin started
 	killed bool
 	err    error // why it ended; read after ended
+	left   bool  // whether processes of it may be left; read after ended
 }
 
 // prepare builds the command, with the environment of go-plugin's own command.
@@ -126,6 +127,8 @@ func (p *process) wait(cmd *exec.Cmd, reports *json.Decoder) {
 		_ = p.reports.Close()
 	}
 	p.err = err
+	// A shim succeeds once it has no children.
+	p.left = p.reports == nil || !cmd.ProcessState.Success()
 	close(p.ended) // before go-plugin sees EOF, so that it can report the reason
 	_ = p.handshake.Close()
 }
