@@ -70,7 +70,8 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
 	run.Env = slices.Concat(os.Environ(), env.list(),
-		[]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off"})
+		[]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off",
+			"GOFLAGS=" + os.Getenv("GOFLAGS") + " -vet=off"}) // another test runs vet
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "still missing")

@@ -147,8 +147,7 @@ func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 		output, err := command.CombinedOutput()
 		require.NoError(t, err, "go %v: %s", args, output)
 	}
-	inModule("test", "./...")
-	inModule("vet", "./...")
+	inModule("test", "-vet=all", "./...") // with go vet, whose facts about dependencies it shares
 	program := filepath.Join(dir, "build", "tasty-eats")
 	inModule("build", "-o", program, ".")
 	manifest, stderr, status := pluginKit(t, "describe", program, "--manifest")
