@@ -63,7 +63,7 @@ func TestBinarySearchOrderAndSymlinks(t *testing.T) {
 
 func TestClusterOfAnotherVersionIsExplained(t *testing.T) {
 	t.Parallel()
-	s := start(t, fastConfig(dataDir(t)))
+	s := start(t, fastConfig(preparedDir(t)))
 	require.NoError(t, s.Close(t.Context()))
 	version := filepath.Join(s.layout.cluster(), "PG_VERSION")
 	require.NoError(t, os.WriteFile(version, []byte("13\n"), 0o600))

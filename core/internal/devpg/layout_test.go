@@ -35,7 +35,7 @@ func TestUnreadableDataDirMovesTheCluster(t *testing.T) {
 }
 
 func TestJoinUnderAnotherTempDir(t *testing.T) {
-	dir, temp := dataDir(t), dataDir(t)
+	dir, temp := preparedDir(t), dataDir(t)
 	first := start(t, fastConfig(dir))
 	t.Setenv("TMPDIR", temp)
 	second := start(t, fastConfig(dir))

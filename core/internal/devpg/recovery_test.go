@@ -18,7 +18,7 @@ import (
 
 func TestStartRecoversFromKilledServer(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := preparedDir(t)
 	first := start(t, fastConfig(dir))
 	query(t, first, "SELECT lo_from_bytea(4711, 'kept')::text")
 	dead := pidOf(first)
@@ -48,7 +48,7 @@ func unrelatedProcess(t *testing.T, owner account) int {
 
 func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 	t.Parallel()
-	s := start(t, fastConfig(dataDir(t)))
+	s := start(t, fastConfig(preparedDir(t)))
 	pidPath := filepath.Join(s.layout.cluster(), "postmaster.pid")
 	lock := s.Socket() + ".lock"
 	pidText, err := os.ReadFile(pidPath)
@@ -74,7 +74,7 @@ func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 // destroy it.
 func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	t.Parallel()
-	s := start(t, fastConfig(dataDir(t)))
+	s := start(t, fastConfig(preparedDir(t)))
 	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.DSN())))
 	defer db.Close()
 	busy := make(chan struct{})
@@ -98,7 +98,7 @@ func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 
 func TestStartSurvivesAnEmptyPidfile(t *testing.T) {
 	t.Parallel()
-	s := start(t, fastConfig(dataDir(t)))
+	s := start(t, fastConfig(preparedDir(t)))
 	kill(t, s)
 	require.NoError(t, os.WriteFile(filepath.Join(s.layout.cluster(), "postmaster.pid"), nil, 0o600))
 	second := start(t, fastConfig(s.layout.data))
@@ -122,7 +122,7 @@ func TestIncompleteInitdbIsRepeated(t *testing.T) {
 
 func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := preparedDir(t)
 	first := start(t, fastConfig(dir))
 	orphan := pidOf(first)
 	entries, err := os.ReadDir(dir)
@@ -146,7 +146,7 @@ func removeUsed(t *testing.T, path string) {
 
 func TestCloseAfterDataDirIsDeleted(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := preparedDir(t)
 	s := start(t, fastConfig(dir))
 	pid := pidOf(s)
 	removeUsed(t, dir)
@@ -158,7 +158,7 @@ func TestCloseAfterDataDirIsDeleted(t *testing.T) {
 
 func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 	t.Parallel()
-	dir := dataDir(t)
+	dir := preparedDir(t)
 	s := start(t, fastConfig(dir))
 	pid := pidOf(s)
 	require.NoError(t, os.RemoveAll(filepath.Dir(s.Socket())))
@@ -181,7 +181,7 @@ func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 
 func TestDeathWhileStartingShowsTheLog(t *testing.T) {
 	t.Parallel()
-	cfg := fastConfig(dataDir(t))
+	cfg := fastConfig(preparedDir(t))
 	cfg.Settings["shared_buffers"] = "plenty"
 	_, err := Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "died while starting")
