@@ -28,7 +28,7 @@ import (
 )
 
 // planTables are the growing tables of the queues and of the order intake, with a statement that inserts the
-// rows ?0 to ?1. They belong to 25 businesses and 250 endpoints. Calls and items are a tenth.
+// rows ?0 to ?1. They belong to a hundred businesses and a thousand endpoints. Calls and items are a tenth.
 var planTables = map[string]string{
 	"delivery_queue": `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, endpoint, size,
 			due_at, available_at, ordering_key, sequence)
@@ -210,7 +210,7 @@ func (p *plans) useIndexes() {
 }
 
 // manyRows is the number of rows of a long queue.
-const manyRows = 250_000
+const manyRows = 1_000_000
 
 // The statements that connections prepare are planned while the tables are empty.
 func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
