@@ -27,11 +27,10 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 	var shown string
 	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
-		return strings.Contains(shown, "12.9716, 77.5946; not accepted: the aggregator responded with "+
-			"400") &&
+		return strings.Contains(shown, "12.9716, 77.5946; not accepted: b responded with error 400") &&
 			strings.Count(shown, "Rider location to b") == 2 // at the top, and in the timeline
 	})
-	require.Contains(t, shown, "Failed, and not retried: the aggregator responded with 400 Bad Request")
+	require.Contains(t, shown, "Failed, and not retried: b responded with error 400 Bad Request")
 	require.NotContains(t, shown, "the platform has this location")
 }
 

@@ -40,7 +40,7 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 		require.Contains(t, trail, told)
 	}
 	require.NotContains(t, trail, "hush", "the values of headers are secret")
-	require.Regexp(t, `webhook\.update</a>\s*<span[^>]*>key:pos, `,
+	require.Regexp(t, `webhook\.update</a>\s*<span[^>]*>API key &#34;pos&#34;, `,
 		sam.get(t, shell.BusinessLink(f.tenant.ID, "webhooks/"+id+"/")).text)
 }
 

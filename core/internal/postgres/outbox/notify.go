@@ -92,7 +92,9 @@ func (n *notifier) send(channel string) {
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, sendTimeout)
 	defer cancel()
-	if err := postgres.Notify(ctx, n.db.Bun(), channel); err != nil && n.ctx.Err() == nil {
+	// Not by bun, whose query hooks are for statements of callers.
+	_, err := n.db.Bun().DB.ExecContext(ctx, postgres.Formatter.FormatQuery(`SELECT pg_notify(?, '')`, channel))
+	if err != nil && n.ctx.Err() == nil {
 		n.db.Log().Debug("notification failed", "channel", channel, "error", err)
 	}
 }
