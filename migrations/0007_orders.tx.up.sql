@@ -83,7 +83,7 @@ CREATE TABLE pending_cancellations (
     PRIMARY KEY (business_id, platform, platform_order_id)
 );
 
--- Orders that were sent again with other content, which the hub did not apply. The latest of each order.
+-- Repeats of orders with other content, which the hub did not apply. The latest of each order.
 CREATE TABLE order_repeats (
     business_id bigint NOT NULL,
     order_id    bigint NOT NULL,

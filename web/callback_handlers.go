@@ -73,7 +73,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 }
 
-// readCallback throttles and interprets a request. If it brings an order and fails, the order is recorded as rejected.
+// readCallback throttles and interprets a request. If it contains an order and fails, the order is recorded as rejected.
 func (s *Server) readCallback(c *fiber.Ctx, request relay.InboundRequest) (message relay.Message, err error) {
 	if err = s.throttle(c, request.Business, LimitCallbacks, request.Platform); err == nil {
 		message, err = s.Callbacks.Read(c.UserContext(), request)
@@ -81,7 +81,7 @@ func (s *Server) readCallback(c *fiber.Ctx, request relay.InboundRequest) (messa
 	if err == nil {
 		return message, nil
 	}
-	if id, ok := s.Callbacks.BringsOrder(request); ok {
+	if id, ok := s.Callbacks.HasOrder(request); ok {
 		rejection := order.NewRejection(err, request.Body)
 		rejection.PlatformOrderID = cmp.Or(id, rejection.PlatformOrderID)
 		rejection.Business, rejection.Platform = request.Business, request.Platform

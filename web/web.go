@@ -89,7 +89,7 @@ type Orders interface {
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, refused order.Rejection) error
-	// RecordRepeat records that an order was sent again, if its content differs.
+	// RecordRepeat records a repeat of an order, if its content differs.
 	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
 	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report. If an earlier report with the same content

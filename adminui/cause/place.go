@@ -84,7 +84,7 @@ type itemPlatform struct {
 	name           string
 	shown, stores  int // stores that the platform lists
 	parts          []string
-	soft, unlisted bool // all reasons pass by themselves; the store lists none
+	soft, unlisted bool // all reasons end automatically; the store lists none
 }
 
 // softReasons pass without an action of the merchant.

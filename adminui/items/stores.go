@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// itemView is the view model of what is above the stores of an item.
+// itemView is the view model of the causes and filters above the stores of an item.
 type itemView struct {
 	facts     []ui.Fact
 	platforms ui.List

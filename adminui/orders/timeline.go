@@ -57,7 +57,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	return line
 }
 
-// addRepeats adds to the timeline when the order was sent again with other content.
+// addRepeats adds to the timeline when the order was repeated with other content.
 func (p Pages) addRepeats(ctx context.Context, v *shell.PageContext, id int64, line *timeline.Timeline) error {
 	repeats, err := p.Timeline.OrderRepeats(ctx, v.Business.ID, id)
 	for _, r := range repeats {

@@ -12,7 +12,7 @@ const (
 	ReasonHidden     = "hidden"
 	ReasonShut       = "closed by hours"
 	ReasonNoMenu     = "receiving no menu"
-	ReasonFirstMenu  = "first menu on its way"
+	ReasonFirstMenu  = "first menu pending"
 	ReasonOldMenu    = "old menu"
 	ReasonMenuWaits  = "menu waiting"
 	ReasonIncomplete = "menu incomplete"

@@ -22,14 +22,14 @@ const (
 	OrdersRejected_       = "%s orders were rejected and have not been accepted since."
 	OneOrderMissed        = "1 order could not be accepted and has not arrived since."
 	OrdersMissed_         = "%s orders could not be accepted and have not arrived since."
-	RemedyMissedOrders    = "The orders were correct. Correct the cause. Then ask the platform to send them again, or " +
-		"enter them in the POS by hand."
+	RemedyMissedOrders    = "The orders were correct. Correct the cause. Then the platform must resend them, or " +
+		"the store enters them in the POS by hand."
 	NotAccepted          = "Not accepted"
 	RejectedBecause      = "Fault"
 	RejectedOrderFault   = "of the order"
 	RejectedHubFault     = "not of the order"
-	SentAgain            = "Sent again"
-	SentAgainWords       = "%s sent the order again with other content. The hub did not change it."
+	SentAgain            = "Received repeatedly"
+	SentAgainWords       = "%s repeated the order with other content. The hub did not change it."
 	SentAgainTimes       = "%s, %s times"
 	CauseRejectedOrders  = "%s The last was rejected %s: %s."
 	RemedyRejectedOrders = "The sender received the same reason. Correct it, then place the orders again."

@@ -253,8 +253,8 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 		in.Platform, in.Kind)
 }
 
-// BringsOrder reports whether a request brings an order, and returns the order's id (relay.Reader).
-func (h *Host) BringsOrder(in relay.InboundRequest) (orderID string, ok bool) {
+// HasOrder reports whether a request contains an order, and returns the order's id (relay.Reader).
+func (h *Host) HasOrder(in relay.InboundRequest) (orderID string, ok bool) {
 	about := h.inbound(in.Plugin, in.Kind)
 	return order.OrderIDAt(about.GetOrderId(), in.Body),
 		about.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_ORDER

@@ -253,7 +253,7 @@ type ItemFilter struct {
 	Limit    int
 }
 
-// ItemDetail is an item with what the catalogue and the platforms say of it.
+// ItemDetail is an item, its catalogue record and the findings of the platforms.
 type ItemDetail struct {
 	Item
 	Record     []byte // JSON, the master record

@@ -52,7 +52,7 @@ type RejectedOrders struct {
 	Reason   string    // of the last
 }
 
-// OrderRepeat is an order that was sent again with other content, which the hub did not apply.
+// OrderRepeat is a repeat of an order with other content, which the hub did not apply.
 type OrderRepeat struct {
 	Differences string // in short, for people
 	Actor       string // of the last time

@@ -14,7 +14,7 @@ import (
 // maxDifferences bounds a text of differences, in characters.
 const maxDifferences = 400
 
-// Differences returns in short what differs between a placed order and the same order sent again, or "". It compares
+// Differences returns in short what differs between a placed order and its repeat, or "". It compares
 // only what was sent. It names the fields of the customer without their values.
 func Differences(placed Relay, again Draft) string {
 	d := differences{}

@@ -68,9 +68,9 @@ type Cancellation struct {
 // the kind, and Invalid if the request itself is wrong.
 type Reader interface {
 	Read(ctx context.Context, in InboundRequest) (Message, error)
-	// BringsOrder reports whether a request of its kind brings an order, and returns the platform's id of that order.
+	// HasOrder reports whether a request of its kind contains an order, and returns the platform's id of that order.
 	// It needs no running plugin. The id is "" if it is unknown.
-	BringsOrder(in InboundRequest) (orderID string, ok bool)
+	HasOrder(in InboundRequest) (orderID string, ok bool)
 }
 
 // CallerKeys stores the keys that authenticate aggregators, as hashes.

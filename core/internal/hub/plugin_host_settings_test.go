@@ -26,7 +26,7 @@ func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 	}
 	require.NoError(t, host.Refresh(t.Context(), false))
 	for kind, want := range map[string]string{"order": "A-7", "orders": "A-7", "action": "", "customer-data": ""} {
-		id, ok := host.BringsOrder(relay.InboundRequest{Caller: relay.Caller{Plugin: "aggregator-a"}, Kind: kind,
+		id, ok := host.HasOrder(relay.InboundRequest{Caller: relay.Caller{Plugin: "aggregator-a"}, Kind: kind,
 			Body: []byte(`{"event":"order.created","order":{"id":"A-7"}}`)})
 		require.Equal(t, []any{want, want != ""}, []any{id, ok}, kind)
 	}

@@ -88,7 +88,7 @@ func (*fakePlugins) Verification(string, string) (relay.CallbackVerification, er
 	return relay.CallbackVerification{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
 }
 
-func (*fakePlugins) BringsOrder(in relay.InboundRequest) (string, bool) {
+func (*fakePlugins) HasOrder(in relay.InboundRequest) (string, bool) {
 	return order.OrderIDAt("/orderId", in.Body), in.Kind == "order"
 }
 

@@ -19,7 +19,7 @@ WHERE link.business_id = ?business AND link.relation = ?item_category AND link.f
 ORDER BY link.position, category.name
 
 -- name: list_items
--- A page of items by ref_id, with what the catalogue and the rules of platforms say against each.
+-- A page of items by ref_id, with the problems of each in the catalogue and by the rules of platforms.
 SELECT
     item.id,
     item.name,

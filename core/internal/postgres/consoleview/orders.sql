@@ -125,7 +125,7 @@ ORDER BY rejected.last_at DESC
 LIMIT ?limit
 
 -- name: order_repeats
--- The contents with which an order was sent again, the latest first.
+-- The repeats of an order with other content, the latest first.
 SELECT differences, actor, times, first_at, last_at
 FROM order_repeats
 WHERE business_id = ?business AND order_id = ?order

@@ -187,8 +187,8 @@ LEFT JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
 ORDER BY found.key, found.ref_id
 
 -- name: item_places
--- A page of the stores of an item on each platform, by ref_id and platform, with the reason why it cannot be ordered,
--- and the counts of all of them.
+-- A page of the stores of an item on each platform, by ref_id and platform. Each has the reason why the item cannot be
+-- ordered, and the counts of all of them.
 WITH
 ?place_tables
 -- The item on each platform.

@@ -52,7 +52,7 @@ func (c Store) recentRejections(ctx context.Context,
 	return orders, nil
 }
 
-// OrderRepeats returns the contents with which an order was sent again, the latest first.
+// OrderRepeats returns the repeats of an order with other content, the latest first.
 func (c Store) OrderRepeats(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRepeat, error) {
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading repeats of an order",
 		func(r *console.OrderRepeat) []any {

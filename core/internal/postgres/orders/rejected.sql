@@ -43,7 +43,7 @@ WHERE rejected.business_id = business.id
     )
 
 -- name: store_repeat
--- Stores that an order was sent again with other content. The same differences increase a counter.
+-- Stores a repeat of an order with other content. The same differences increase a counter.
 INSERT INTO order_repeats AS stored (business_id, order_id, differences, actor, times, first_at, last_at)
 VALUES (?business, ?order, ?differences, ?actor, 1, ?now, ?now)
 ON CONFLICT (business_id, order_id, differences) DO UPDATE

@@ -14,7 +14,7 @@ import (
 // maxRepeats is the number of repeats stored per order.
 const maxRepeats = 20
 
-// RecordRepeat stores that an order was sent again, if its content differs. Nothing of the new
+// RecordRepeat stores a repeat of an order, if its content differs. Nothing of the new
 // content is applied.
 func (o Store) RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string,
 	again order.Draft) error {
