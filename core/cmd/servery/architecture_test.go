@@ -70,7 +70,7 @@ var allowedImports = []struct {
 
 // capabilities may import those before them in the list.
 var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit",
-	"access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem",
+	"access", "access/oidc", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem",
 	"inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
