@@ -52,7 +52,7 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 		{item: early, state: ui.Warn, says: "Not on sale now: Not on sale now. Sale hours by category: b"},
 		{item: inactive, reason: console.PlaceReason(menu.Inactive), state: ui.Err, says: "inactive in the master"},
 		{item: broken, reason: console.PlaceReason(menu.BreaksRule), state: ui.Err,
-			says: "rule nutrition: no calories; Not listed, because of the platform's rule photo: no image"},
+			says: "rule nutrition is not met: no calories; The platform's rule photo is not met: no image"},
 		{item: item(nil), reason: console.PlaceReason(menu.NotSold), state: ui.Neutral, says: "does not sell it"},
 		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn, says: "available is false"},
 		{item: item(nil), reason: console.PlaceReason(menu.OutOfStock), state: ui.Warn, says: "Out of stock"},
@@ -129,7 +129,7 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 		append(at("", 2), console.ItemPlaceCount{Platform: "tasty", Reason: console.PlaceReason(menu.NotListed),
 			Stores: 2}), since)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "Customers can order the item on web, but not on tasty.",
-		Detail: "tasty: Not listed: the POS has not selected this platform for the item (included_platforms)"}, some)
+		Detail: "tasty: The POS has not selected this platform for the item (included_platforms)"}, some)
 }
 
 func TestStoreWithoutItemsIsNotLive(t *testing.T) {

@@ -64,7 +64,7 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		{RejectedOrders(console.RejectedOrders{Count: 452, At: since, Reason: "plugin a is unavailable", HubFault: true},
 			time.UTC),
 			ui.Err, "452 orders could not be accepted and have not arrived since. The last was rejected on " +
-				"21 Nov at 09:30 UTC: plugin a is unavailable.", "ask the platform"},
+				"21 Nov at 09:30 UTC: plugin a is unavailable.", "the platform must resend them"},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
 			ui.OK, "Resent: 12 event deliveries.", ""},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil),
