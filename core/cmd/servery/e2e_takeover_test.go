@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -211,42 +207,4 @@ func TestDatabaseRestartRepeatsOnlyWhatWasInFlight(t *testing.T) {
 	// Each channel has one order under way, and deliveries of an order are sent one after the other.
 	require.LessOrEqual(t, k.requireNothingLost(t, sink, pg.DSN()), restarts*channels)
 	require.Equal(t, 2, ledger.number(t, `SELECT count(*) FROM replicas WHERE ended_at IS NULL`))
-}
-
-// logStatements makes a private PostgreSQL log all statements, and returns a function that counts them.
-func logStatements(t *testing.T, dir string) (count func() int) {
-	t.Helper()
-	config, err := os.OpenFile(filepath.Join(dir, "postgres", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = config.WriteString("\nlog_statement = 'all'\n")
-	require.NoError(t, err)
-	require.NoError(t, config.Close())
-	require.NoError(t, syscall.Kill(postmaster(t, dir), syscall.SIGHUP))
-	return func() int {
-		log, err := os.ReadFile(filepath.Join(dir, "postgres.log"))
-		require.NoError(t, err)
-		return bytes.Count(log, []byte("LOG:  statement: ")) + bytes.Count(log, []byte("LOG:  execute "))
-	}
-}
-
-func TestHubsAtRestSendFewStatements(t *testing.T) {
-	t.Parallel()
-	dir := openDir(t)
-	pg := joinPostgres(t, dir)
-	env := onDatabase(pg.DSN())
-	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
-	count := logStatements(t, dir)
-	eventually(t, waitTimeout, func() error {
-		if count() == 0 {
-			return errors.New("no statement is logged")
-		}
-		return nil
-	})
-	const window = 30 * time.Second // an input of the test: the longest interval of regular checks at rest
-	began, before := time.Now(), count()
-	<-time.After(window)
-	rate := float64(count()-before) / time.Since(began).Seconds() / float64(len(hubs))
-	t.Logf("%.2f statements a second and hub", rate)
-	require.Less(t, rate, 2.0)
-	require.Greater(t, rate, 0.5, "the statements are logged")
 }
