@@ -231,18 +231,17 @@ func exitText(status syscall.WaitStatus) string {
 	return ""
 }
 
-// shimChildren returns the children of a shim, in the order of their creation. All belong to its first thread, which
-// forks them and adopts orphans. It does not list the threads: the kernel would cache their directories, and spin while
-// it removes them at the end of the process.
+// shimChildren returns children of a shim, in the order of their creation, and none only if it has none. It does not
+// list the threads: the kernel would cache their directories, and spin while it removes them at the end of the process.
 func shimChildren(pid int) (children []int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if errors.Is(err, os.ErrNotExist) { // the kernel lacks this file
-		return childrenOfAll()[pid]
-	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, field := range strings.Fields(string(text)) {
 		if child, err := strconv.Atoi(field); err == nil {
 			children = append(children, child)
 		}
+	}
+	if len(children) == 0 { // another thread forked them, or the kernel lacks this file
+		return childrenOfAll()[pid]
 	}
 	return children
 }
