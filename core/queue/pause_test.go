@@ -142,7 +142,8 @@ func TestEngineAtRestPollsRarely(t *testing.T) {
 		q.locked(func() { require.Len(t, q.recorded, 1, "it is claimed at its due time") })
 		q.locked(func() { q.failing = true })
 		<-time.After(time.Hour)
-		claims := len(q.claims)
+		var claims int
+		q.locked(func() { claims = len(q.claims) })
 		<-time.After(10 * time.Second)
 		q.locked(func() { require.GreaterOrEqual(t, len(q.claims), claims+9, "a failed claim is retried soon") })
 	})
