@@ -25,6 +25,10 @@ import (
 // statementTimeout bounds a statement, on the client and on the server. Migrations have no timeout.
 const statementTimeout = time.Minute
 
+// idleTimeout is how long a transaction may wait for its next statement. A process that hangs keeps its sessions, so the
+// server ends the transaction. Otherwise its locks would hide rows from the other replicas after their leases ended.
+const idleTimeout = 5 * time.Second
+
 var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: " +
 	"postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
@@ -71,14 +75,15 @@ func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
 	// plan_cache_mode applies to prepared statements (see DB.Prepare).
-	limit := statementTimeout
+	limit, idle := statementTimeout, idleTimeout
 	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
 		"plan_cache_mode": "force_generic_plan"}
 	if config.forMigrations {
-		limit = 0 // a migration of a large table takes long
+		limit, idle = 0, 0 // a migration of a large table takes long
 		params["lock_timeout"] = lockTimeout.Milliseconds()
 	}
 	params["statement_timeout"] = limit.Milliseconds()
+	params["idle_in_transaction_session_timeout"] = idle.Milliseconds()
 	if remote {
 		// The server ends the sessions of a machine that is gone, and their locks, after 6 s without a reply.
 		params["tcp_keepalives_idle"], params["tcp_keepalives_interval"] = "3", "1"

@@ -141,6 +141,28 @@ func TestMigrationsHaveOnlyALockTimeout(t *testing.T) {
 	require.Equal(t, "1min", timeout)
 }
 
+func TestTransactionOfAHungProcessEnds(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	require.Equal(t, "0", pgtest.MigrationSetting(t, db, "idle_in_transaction_session_timeout"))
+	var limit, state string
+	tx, err := db.Bun().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback() })
+	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT current_setting('idle_in_transaction_session_timeout')`).
+		Scan(&limit))
+	require.Equal(t, "5s", limit)
+	_, err = tx.ExecContext(t.Context(), `SET LOCAL idle_in_transaction_session_timeout = 50`)
+	require.NoError(t, err)
+	var pid int
+	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
+	require.Eventually(t, func() bool {
+		pgtest.Row(t, db, &state, `SELECT count(*)::text FROM pg_stat_activity WHERE pid = ?`, pid)
+		return state == "0"
+	}, 10*time.Second, 5*time.Millisecond)
+	_, err = tx.ExecContext(t.Context(), `SELECT 1`)
+	require.Error(t, err)
+}
+
 func TestPartitionsAreCreatedAheadAndDroppedByAge(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
