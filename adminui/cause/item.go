@@ -87,8 +87,7 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 	case len(on) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseItemOnNone, Detail: detail}
 	case len(off) > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseItemOnSome, strings.Join(on, ", "),
-			strings.Join(off, ", ")), Detail: detail}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseItemOnSome, Join(on), Join(off)), Detail: detail}
 	case complete && shown == 1:
 		return ui.Cause{State: ui.OK, Text: text.CauseItemAtOne}
 	case complete:
@@ -96,7 +95,7 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 	case partly:
 		return ui.Cause{State: ui.Warn, Text: text.ItemAllPlatforms, Detail: detail}
 	default: // the platforms list different stores
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseItemEverywhere, strings.Join(on, ", "))}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseItemEverywhere, Join(on))}
 	}
 }
 
@@ -145,7 +144,7 @@ func catalogueReason(i console.ItemDetail, platform string) (ui.State, string) {
 	var broken []string
 	for _, f := range i.Findings {
 		if f.Platform == platform {
-			broken = append(broken, fmt.Sprintf(text.ItemRejected, f.Rule, f.Message))
+			broken = append(broken, fmt.Sprintf(text.ItemRejected, f.Rule, ErrorText(f.Message)))
 		}
 	}
 	if len(broken) > 0 {
@@ -199,7 +198,8 @@ var itemReasons = map[menu.Reason]string{menu.NotSold: text.HereNotSold, menu.No
 // ItemFindings explains on which platforms the rules, or the platforms, reject an item. Each rule has its own cause.
 func ItemFindings(i console.ItemDetail) (causes []ui.Cause) {
 	for _, f := range i.Findings {
-		causes = append(causes, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemFinding, f.Platform, f.Message),
+		causes = append(causes, ui.Cause{State: ui.Err,
+			Text:   fmt.Sprintf(text.CauseItemFinding, f.Platform, ErrorText(f.Message)),
 			Detail: fmt.Sprintf(text.RemedyFinding, f.Rule)})
 	}
 	for _, r := range i.Rejections {

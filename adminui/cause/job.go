@@ -22,7 +22,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 	first := ""
 	if len(groups) > 0 {
-		first = groups[0].Cause
+		first = ErrorText(groups[0].Cause)
 	}
 	if len(groups) > 1 {
 		first = fmt.Sprintf(text.MostFrequent, first)
@@ -54,7 +54,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 			Detail: strings.Join(Warnings(j), " ")}
 	case len(Warnings(j)) > 0:
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseJobWarned, objectCount(j.Kind, j.Total)),
+			Text:   fmt.Sprintf(text.CauseJobWarned, objectCount(j.Kind, j.Total), warningCount(j)),
 			Detail: strings.Join(Warnings(j), " ")}
 	case j.Total == 0 && j.Kind == core.MenuJob:
 		return ui.Cause{State: ui.OK, Text: text.CauseJobNothing}
@@ -80,19 +80,31 @@ const maxWarnings = 3
 
 // Warnings returns the first warnings of a job, each a sentence.
 func Warnings(j console.Job) (sentences []string) {
+	all := allWarnings(j)
+	for i, message := range all {
+		if i == maxWarnings {
+			return append(sentences, fmt.Sprintf(text.MoreWarnings, ui.Number(len(all)-i)))
+		}
+		sentences = append(sentences, message+".")
+	}
+	return sentences
+}
+
+func warningCount(j console.Job) string {
+	return ui.Count(len(allWarnings(j)), text.OneWarning, text.Warnings_)
+}
+
+func allWarnings(j console.Job) (messages []string) {
 	var result struct {
 		Warnings []struct {
 			Message string `json:"message"`
 		} `json:"warnings"`
 	}
 	_ = json.Unmarshal(j.Result, &result)
-	for i, w := range result.Warnings {
-		if i == maxWarnings {
-			return append(sentences, fmt.Sprintf(text.MoreWarnings, ui.Number(len(result.Warnings)-i)))
-		}
-		sentences = append(sentences, w.Message+".")
+	for _, w := range result.Warnings {
+		messages = append(messages, w.Message)
 	}
-	return sentences
+	return messages
 }
 
 // failedTimings returns how many timing groups failed at least in part.

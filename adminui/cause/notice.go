@@ -75,7 +75,7 @@ func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseClosed, ui.Count(n.Count, text.OneStoreShut, text.StoresShut_), n.Store,
 			n.Platform, ActorName(n.Actor), Moment(n.Since, zone)),
-		Detail: text.RemedyClosed}
+		Detail: text.RemedyClosedStores}
 }
 
 // callTexts has the singular and the plural of each kind of call.
@@ -125,7 +125,8 @@ func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 		count = ui.Count(n.Count, text.OneOrderMissed, text.OrdersMissed_)
 		c = ui.Cause{State: ui.Err, Detail: text.RemedyMissedOrders}
 	}
-	c.Text = fmt.Sprintf(text.CauseRejectedOrders, count, Moment(n.At, zone), strings.TrimSuffix(n.Reason, "."))
+	c.Text = fmt.Sprintf(text.CauseRejectedOrders, count, Moment(n.At, zone),
+		ErrorText(strings.TrimSuffix(n.Reason, ".")))
 	return c
 }
 

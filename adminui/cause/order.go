@@ -69,20 +69,38 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 		last = o.History[n-1]
 	}
 	c := ui.Cause{State: OrderColour(string(o.State)),
-		Text: fmt.Sprintf(text.CauseOrder, o.State, Moment(time.UnixMilli(last.At), zone)), Detail: last.Message}
+		Text:   fmt.Sprintf(text.CauseOrder, o.State, Moment(time.UnixMilli(last.At), zone)),
+		Detail: strings.TrimSpace(StepReason(last) + " " + StepMessage(last))}
 	if last.Actor != "" {
 		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, Moment(time.UnixMilli(last.At), zone),
-			StepActor(last))
+			StepActor(last, o.placedBy()))
 	}
-	if last.ReasonCode != "" {
-		c.Detail = strings.TrimSpace(StepReason(last) + " " + c.Detail)
-	}
-	if n := len(o.Rides); n > 0 {
+	if n := len(o.Rides); n > 0 && RiderStateLabel(o.State, o.Rides[n-1].Status) == "" {
+		if o.State == order.Completed {
+			c.Text += " " + text.RiderUnreported
+		}
+	} else if n > 0 {
 		ride := o.Rides[n-1]
 		c.Text += " " + fmt.Sprintf(RiderText(ride.Status), riderName(ride.Rider),
 			Moment(time.UnixMilli(ride.At), zone))
 	}
 	return c
+}
+
+// placedBy returns the actor that placed the order.
+func (o OrderFacts) placedBy() string {
+	if len(o.History) == 0 {
+		return ""
+	}
+	return o.History[0].Actor
+}
+
+// StepMessage quotes the message of a step, or returns "" if it has none.
+func StepMessage(s order.Step) string {
+	if s.Message == "" {
+		return ""
+	}
+	return fmt.Sprintf(text.CauseMessage, strings.TrimSuffix(s.Message, "."))
 }
 
 // StepReason returns the reason code of a step in words, as a sentence, or "" if it has none.
@@ -151,8 +169,15 @@ func ActorName(actor string) string {
 // ActorLabel is ActorName without an article, for a table.
 func ActorLabel(actor string) string { return strings.TrimPrefix(ActorName(actor), "the ") }
 
-// StepActor describes who moved an order. A platform also cancels for the customer.
-func StepActor(s order.Step) string {
+// StepActor describes who moved an order, which placedBy had placed. A platform also cancels for the customer. An
+// API key that places orders belongs to a website or app.
+func StepActor(s order.Step, placedBy string) string {
+	if name, found := strings.CutPrefix(s.Actor, "key:"); found && s.Actor == placedBy {
+		if s.State == order.Cancelled {
+			return fmt.Sprintf(text.WhoShopCustomer, name)
+		}
+		return fmt.Sprintf(text.WhoChannel, name)
+	}
 	if platform, found := strings.CutPrefix(s.Actor, "platform:"); found && s.State == order.Cancelled {
 		return fmt.Sprintf(text.WhoCustomer, platform)
 	}
@@ -238,6 +263,8 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 		c, unreceived := Delivery(d, zone), fmt.Sprintf(text.CauseOrderUnreceived, d.URL)
 		if maybeReceived(d) {
 			unreceived = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
+		} else if d.LastClass == webhook.Status {
+			unreceived = fmt.Sprintf(text.CauseOrderUnaccepted, d.URL)
 		}
 		c.Detail = c.Text
 		switch {
@@ -288,11 +315,22 @@ func callCauses(calls []console.Call) (causes []ui.Cause) {
 	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
 		c := Call(calls[i])
 		if c.State == ui.Err || c.State == ui.Warn {
-			c.Text = CallTitle(calls[i]) + ": " + c.Text
+			c.Text = CallTitle(calls[i]) + ". " + c.Text
+			if c.State == ui.Err {
+				c.Detail = callRemedy(calls[i])
+			}
 			causes = append(causes, c)
 		}
 	}
 	return causes
+}
+
+// callRemedy returns whom to ask about a failed call.
+func callRemedy(c console.Call) string {
+	if authPattern.MatchString(c.Message) {
+		return fmt.Sprintf(text.RemedyCallLogin, c.Platform)
+	}
+	return fmt.Sprintf(text.RemedyCallFailed, c.Platform)
 }
 
 // CallTitle names a call, its value and its platform.
@@ -347,6 +385,9 @@ func RiderLocationNote(p console.RiderLocation, platform string) string {
 		return fmt.Sprintf(text.RiderSeenRejected, PlatformMessage(platform, p.Message))
 	case relay.Skipped:
 		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
+	}
+	if p.Message != "" {
+		return fmt.Sprintf(text.RiderSeenWaits, PlatformMessage(platform, p.Message))
 	}
 	return text.RiderSeenUnsent
 }

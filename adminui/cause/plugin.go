@@ -38,20 +38,20 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	switch {
 	case !p.Enabled:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID),
-			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginOff)}
+			Detail: sentences(connects(p), text.RemedyPluginOff)}
 	case p.State == "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.RemedyPluginNever}
 	case len(p.Hubs) == 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.RemedyPluginNever}
 	case state == pluginhost.Quarantined:
-		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginQuarantined, p.ID, since), fault),
-			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginQuarantined)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginQuarantined, p.ID, since),
+			Detail: sentences(connects(p), lastFault(fault), text.RemedyPluginQuarantined)}
 	case state == pluginhost.Backoff:
-		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault),
-			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginBackoff)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginBackoff, p.ID),
+			Detail: sentences(connects(p), lastFault(fault), text.RemedyPluginBackoff)}
 	case state == pluginhost.Degraded:
-		return ui.Cause{State: ui.Warn, Text: because(fmt.Sprintf(text.CausePluginDegraded, p.ID, since), p.Health),
-			Detail: fault}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since),
+			Detail: sentences(lastFault(p.Health), lastFault(fault))}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
 			Detail: fmt.Sprintf(text.CausePluginLast, Moment(p.Faults[0].At, zone), fault)}
@@ -83,15 +83,20 @@ func connects(p console.Plugin) string {
 		return ""
 	}
 	if len(names) > maxConnected {
-		names = append(names[:maxConnected:maxConnected], "…")
+		return fmt.Sprintf(text.PluginConnects, strings.Join(names[:maxConnected], ", ")+", …")
 	}
-	return fmt.Sprintf(text.PluginConnects, strings.Join(names, ", "))
+	return fmt.Sprintf(text.PluginConnects, Join(names))
 }
 
-// because appends the reason to a sentence, if it is known.
-func because(sentence, reason string) string {
-	if reason == "" {
-		return sentence + "."
+// lastFault names a problem of a plugin, or returns "" without one.
+func lastFault(fault string) string {
+	if fault == "" {
+		return ""
 	}
-	return sentence + ": " + reason
+	return fmt.Sprintf(text.PluginFault, strings.TrimSuffix(fault, "."))
+}
+
+// sentences joins those that are not empty.
+func sentences(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }

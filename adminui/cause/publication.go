@@ -81,7 +81,7 @@ func SettingsRemedy(about console.PluginAbout, message string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.RemedyRejectedMenu, strings.Join(words, ", "))
+	return fmt.Sprintf(text.RemedyRejectedMenu, Join(words))
 }
 
 // authPattern matches errors about secrets, and addressPattern errors about URLs.
@@ -154,14 +154,14 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		default:
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
 			if p.Message != "" {
-				parts[i] += ": " + menuMessage(p.Platform, p.Message)
+				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message))
 			}
 			if cause.State == ui.OK {
 				cause.State = ui.Run
 			}
 		}
 	}
-	cause.Text = fmt.Sprintf(text.CausePublished, strings.Join(parts, "; "))
+	cause.Text, cause.Detail = fmt.Sprintf(text.CausePublished, strings.Join(parts, "; ")), text.PublishedOwn
 	return cause
 }
 
@@ -172,6 +172,9 @@ func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
 			statusWords(r.Message))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
+	}
+	if c.Detail == "" {
+		c.Detail = fmt.Sprintf(text.RemedyMenuRejected, r.Platform)
 	}
 	return c
 }

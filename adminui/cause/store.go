@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -32,12 +31,13 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 	case s.HideFromUI != nil && *s.HideFromUI:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden, Detail: text.RemedyStoreHidden}
 	case !within:
-		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed,
+			Detail: fmt.Sprintf(text.StoreHours, WeekHours(s.Timings))}
 	}
 	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.ClosureOn(platform) != nil })
 	accepting := slices.DeleteFunc(slices.Clone(open),
 		func(platform string) bool { return slices.Contains(down, platform) })
-	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(accepting, ", "))}); {
+	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, Join(accepting))}); {
 	case len(open) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
 	case len(accepting) == 0 && starting:
@@ -71,7 +71,8 @@ func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State
 // StoreClosures explains on which listed platforms a store is closed, and how it opens. Platforms closed by the
 // same action are grouped.
 func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
-	var platforms, reasons []string
+	var platforms [][]string
+	var reasons []string
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, c := range s.ClosedOn {
 		if !listing.ListedOn(c.Platform) {
@@ -79,7 +80,7 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 		}
 		reason := closedText(c, zone)
 		if at := slices.Index(reasons, reason); at >= 0 {
-			platforms[at] += ", " + c.Platform
+			platforms[at] = append(platforms[at], c.Platform)
 			continue
 		}
 		remedy := text.RemedyClosed
@@ -89,11 +90,11 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 		case c.TurnOnAt != 0:
 			remedy = text.RemedyClosedTill
 		}
-		platforms, reasons, causes = append(platforms, c.Platform), append(reasons, reason),
+		platforms, reasons, causes = append(platforms, []string{c.Platform}), append(reasons, reason),
 			append(causes, ui.Cause{State: ui.Err, Detail: remedy})
 	}
 	for i := range causes {
-		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, platforms[i], reasons[i])
+		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, Join(platforms[i]), reasons[i])
 	}
 	return causes
 }
@@ -198,10 +199,11 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	}
 	plugin := platform.Plugin
 	if plugin == nil {
-		return Visibility{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
+		return Visibility{ui.Err, text.NotLive, withOldMenu(fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), platform.Published, now.Location()),
+			AtSettings}
 	}
 	if !PluginWorks(*plugin, now.Location()) {
-		return Visibility{ui.Err, text.NotLive, Plugin(*plugin, now.Location()).Text, AtPlugin}
+		return Visibility{ui.Err, text.NotLive, withOldMenu(Plugin(*plugin, now.Location()).Text, platform.Published, now.Location()), AtPlugin}
 	}
 	if published := platform.Published; published != nil {
 		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {
@@ -209,6 +211,14 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 		}
 	}
 	return own
+}
+
+// withOldMenu adds to the reason why a plugin does not work that the platform may show an earlier menu.
+func withOldMenu(why string, p *publish.Publication, zone *time.Location) string {
+	if p == nil || p.PublishedAt.IsZero() {
+		return why
+	}
+	return why + " " + fmt.Sprintf(text.StillOld, formatTime(p.PublishedAt, zone))
 }
 
 // menuVisibility explains whether a store is live, by its menu on the platform.
@@ -220,6 +230,9 @@ func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
 		visibility.Label, visibility.Remedy = text.OldMenu, AtSettings
 	case state == ui.Err || state == ui.Warn && p.Note != "":
 		visibility.Remedy = AtSettings
+		if p.State == publish.Published {
+			visibility.Label = text.LiveWaits
+		}
 	case state == ui.Warn:
 		visibility.Label, visibility.Remedy = fmt.Sprintf(text.LiveWithout, MissingCount(p.Errors)), AtItem
 	}

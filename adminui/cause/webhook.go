@@ -87,7 +87,7 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 		cause.Text, remedy = fmt.Sprintf(texts.sentence, name, since), texts.remedy
 	}
 	if webhook.ErrorClass(e.Health.Class) == webhook.TLS && e.Health.Error != "" {
-		remedy = fmt.Sprintf(text.LastError, e.Health.Error) + " " + remedy
+		remedy = fmt.Sprintf(text.LastError, failureReason("", e.Health.Error)) + " " + remedy
 	}
 	effect := text.EffectEvents
 	if e.EventType == core.OrderPlaced {
@@ -290,15 +290,19 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 	}
 	if d.State == webhook.Delivered && len(accepted) > 1 {
 		cause.Text, cause.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted),
-			strings.Join(accepted, ", ")),
-			text.DetailRepeatedDelivery
+			Join(accepted)), text.DetailRepeatedDelivery
+	}
+	for _, a := range attempts {
+		if a.SentTwice && len(accepted) < 2 {
+			cause.Detail = strings.TrimSpace(text.SentTwiceWhy + " " + text.DetailRepeatedDelivery)
+		}
 	}
 	return cause, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
 
 // Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
-	reason, note := d.LastError, ""
+	reason, note := failureReason(d.LastClass, d.LastError), ""
 	if maybeReceived(d) {
 		note = text.DetailMaybeGot
 	}
@@ -313,7 +317,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attemptCount(d.Attempts), reason),
 			Detail: strings.TrimSpace(text.RemedyFailed + " " + note)}
 	case webhook.Held:
-		return heldCause(d, zone, strings.TrimSpace(reason+" "+note))
+		return heldCause(d, zone, reason, note)
 	}
 	prefix := ""
 	if d.AttemptsBeforeRestart > 0 {
@@ -334,7 +338,7 @@ func maybeReceived(d webhook.DeliveryRecord) bool {
 }
 
 // heldCause explains why a delivery waits, with its last error.
-func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
+func heldCause(d webhook.DeliveryRecord, zone *time.Location, last, note string) ui.Cause {
 	why, remedy := d.HeldMessage, ""
 	switch d.HeldReason {
 	case webhook.EarlierEvent:
@@ -345,10 +349,10 @@ func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Ca
 		why, remedy = fmt.Sprintf(text.HeldDown, formatTime(d.HeldSince, zone)), text.RemedyHeldDown
 	}
 	if last != "" {
-		last = fmt.Sprintf(text.DetailLast, strings.TrimSuffix(last, "."))
+		last = fmt.Sprintf(text.DetailLast, last)
 	}
 	return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, why),
-		Detail: strings.TrimSpace(remedy + " " + last)}
+		Detail: strings.TrimSpace(remedy + " " + strings.TrimSpace(last+" "+note))}
 }
 
 // WaitingNote returns in a few words why a delivery waits, or "" if it does not.

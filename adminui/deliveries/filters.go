@@ -76,7 +76,7 @@ func addFilters(list *ui.List, v *shell.PageContext, f filter) {
 		{Name: "event", Label: text.Event, Value: string(f.event), Options: eventOptions()},
 		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
-		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: "uuid"},
+		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: text.ReferenceHint},
 		{Name: "status", Label: text.LastStatus, Value: v.Query.Get("status"), Hint: "503"},
 		{Name: "of", Label: text.TimeOf, Value: of, Options: []ui.Option{{Value: "", Label: text.TimeOfCreation},
 			{Value: ofFailure, Label: text.TimeOfFailure}}}}

@@ -296,6 +296,9 @@ func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
 	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"),
 		ReasonLabel: text.Why,
 		Hidden:      []ui.Option{{Label: "seen", Value: formVersion(d)}}}
+	if d.Attempts == 0 && (d.State == webhook.Pending || d.HeldReason == webhook.EndpointDown) {
+		button.Label = text.SendNow
+	}
 	if d.State == webhook.Delivered {
 		button.Help = text.RetryDelivered
 	}

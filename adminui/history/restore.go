@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,7 +91,18 @@ func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration) er
 	if len(console.FieldChanges(r.present, r.difference.After)) > 0 {
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: text.RestoreLater}}
 	}
-	return v.Show(c, head, restorePage(view, ui.Pretty(r.job.Body, recordShown), button))
+	return v.Show(c, head, restorePage(r.fields(v.Business.Currency), ui.Pretty(r.job.Body, recordShown), button))
+}
+
+// fields lists the values now and those restored, of the fields that the change had set.
+func (r restoration) fields(currency string) ui.List {
+	changed := map[string]bool{}
+	for _, change := range fieldChanges(r.difference.Before, r.difference.After, currency) {
+		changed[change.Field] = change.Before != ""
+	}
+	restored := slices.DeleteFunc(fieldChanges(r.present, r.difference.Before, currency),
+		func(change console.FieldChange) bool { return !changed[change.Field] })
+	return fieldList(restored, text.Now, text.Restored)
 }
 
 // QueueRestore queues the request, if the object has not changed since it was shown.

@@ -143,7 +143,21 @@ func differenceOf(d menu.Difference, diffURL, currency string) differenceView {
 		view.location += " · " + fmt.Sprintf(text.AtStore, d.Location)
 	}
 	view.kindLabel = objectLabel(d.Entity) + view.location
-	changes := console.FieldChanges(d.Before, d.After)
+	changes := fieldChanges(d.Before, d.After, currency)
+	switch {
+	case d.Before == nil:
+		view.state, view.verb, view.record = ui.OK, text.CreatedNew, ui.Pretty(d.After, recordShown)
+	case d.After == nil:
+		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
+	default:
+		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes, text.Was, text.Is), diffURL
+	}
+	return view
+}
+
+// fieldChanges returns the differences between two records, with prices in the currency.
+func fieldChanges(before, after []byte, currency string) []console.FieldChange {
+	changes := console.FieldChanges(before, after)
 	for i := range changes {
 		change := &changes[i]
 		change.Field = strings.TrimPrefix(change.Field, "record.")
@@ -151,15 +165,7 @@ func differenceOf(d menu.Difference, diffURL, currency string) differenceView {
 			change.Before, change.After = ui.Price(change.Before, currency), ui.Price(change.After, currency)
 		}
 	}
-	switch {
-	case d.Before == nil:
-		view.state, view.verb, view.record = ui.OK, text.CreatedNew, ui.Pretty(d.After, recordShown)
-	case d.After == nil:
-		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
-	default:
-		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), diffURL
-	}
-	return view
+	return changes
 }
 
 // line describes the difference in short.
@@ -190,9 +196,10 @@ func truncate(value string) string {
 	return value
 }
 
-func fieldList(changes []console.FieldChange) ui.List {
+// fieldList lists changed fields. before and after are the labels of their values.
+func fieldList(changes []console.FieldChange, before, after string) ui.List {
 	list := ui.List{Name: text.DifferencesTitle,
-		Columns: []ui.Column{{Label: text.Field}, {Label: text.Was, Kind: ui.Wide}, {Label: text.Is, Kind: ui.Wide}}}
+		Columns: []ui.Column{{Label: text.Field}, {Label: before, Kind: ui.Wide}, {Label: after, Kind: ui.Wide}}}
 	for i, change := range changes {
 		if i == fieldsShown {
 			list.Rows = append(list.Rows,

@@ -85,7 +85,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
 				stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
 	}
-	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterNote, Live: true}, list, "after", keys)
 }
 
 // stateCell shows what the catalogue and the rules of platforms say of an item.
@@ -201,7 +201,7 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 		state, words = ui.Err, text.NotActive
 	}
 	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
-		{Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
+		{Label: text.RefFact, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
 		{Label: text.Price, Cell: ui.T(ui.Price(item.Price, v.Business.Currency))},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
 )
 
 // itemView is the view model of the causes and filters above the stores of an item.
@@ -105,7 +106,7 @@ func (m matrix) list(f console.ItemPlaceFilter, places []console.ItemPlace) (lis
 		Filters: []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform,
 			Options: platformOptions(m.platforms)},
 			{Name: "reason", Label: text.Reason, Value: string(f.Reason), Options: reasons},
-			{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}},
+			{Name: "store", Label: text.Store, Value: f.Store, Hint: text.StoreRefHint}},
 		Columns: []ui.Column{{Label: text.Store, Kind: ui.Wide}, {Label: text.Platform}, {Label: text.State},
 			{Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure},
 			{Label: text.Stock, Kind: ui.Figure}}}
@@ -129,7 +130,7 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 		onPlatform.Plugin = &m.plugins[n]
 	}
 	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.Now.In(m.v.Zone))
-	price, stock := m.values(place, onPlatform.Platform)
+	price, stock := m.values(place, onPlatform.Platform, visibility.State)
 	price.Text = ui.Price(price.Text, m.v.Business.Currency)
 	return ui.Row{Cells: []ui.Cell{{Text: place.Store.Name, Note: place.Store.RefID,
 		Href: m.v.Link(fmt.Sprintf("stores/%d/", place.Store.ID))}, ui.T(place.Platform),
@@ -137,15 +138,20 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 }
 
 // values returns the price at a store on a platform, with the rule that sets it as its note, and the stock.
-func (m matrix) values(place console.ItemPlace, platform core.Platform) (price ui.Cell, stock string) {
+func (m matrix) values(place console.ItemPlace, platform core.Platform, state ui.State) (price ui.Cell,
+	stock string) {
 	var values menu.ItemValues
 	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
 		return ui.Cell{}, ""
 	}
 	amount, rule := menu.RulePrice(&m.master, &values, platform)
 	note := priceLabels[rule]
-	if place.Menu != nil && !place.Menu.DueAt.IsZero() {
+	switch sent := place.Menu; {
+	case sent == nil:
+	case !sent.DueAt.IsZero():
 		note = fmt.Sprintf(text.PriceToCome, note)
+	case state == ui.OK && sent.State == publish.Published && !sent.PublishedAt.IsZero():
+		note = fmt.Sprintf(text.PriceSent, note, cause.Moment(sent.PublishedAt, m.v.Zone))
 	}
 	if stock = text.NotCounted; values.CurrentStock >= 0 {
 		stock = ui.Number(values.CurrentStock)

@@ -126,7 +126,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list := table(v, found)
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state, Options: stateOptions()},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
-		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
+		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.StoreRefHint},
 		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}}
 	times.AddTo(&list, v, text.TimePlaced, defaultPeriod)
 	list.NoMatchText = text.NoOrdersFilter
@@ -134,7 +134,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, o := range found {
 		keys[i] = o.Cursor().String()
 	}
-	head := shell.Head{Title: text.Orders, Causes: refused, Live: true}
+	head := shell.Head{Title: text.Orders, Note: text.OrdersNote, Causes: refused, Live: true}
 	if f.Unnotified && v.MayAct() {
 		if head.Buttons, err = p.notifyAllButtons(c.UserContext(), v); err != nil {
 			return err
@@ -290,6 +290,9 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 			Cell: ui.Cell{
 				Text: strings.Trim(rider.Name+" · "+cause.RiderStateLabel(r.State, rider.Status), " ·"),
 				Note: rider.Phone}})
+	}
+	if r.Rider != nil && location.ReceivedAt.IsZero() && cause.RiderStateLabel(r.State, r.Rider.Status) != "" {
+		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.T(text.RiderSeenNone)})
 	}
 	if !location.ReceivedAt.IsZero() {
 		note := cause.RiderLocationNote(location, d.Channel)

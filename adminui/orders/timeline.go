@@ -32,12 +32,13 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	for i, step := range o.History {
 		line.Add(time.UnixMilli(step.At),
 			timeline.Entry{State: cause.OrderColour(string(step.State)), Title: string(step.State),
-				Words: stepText(r, step, i == 0), Note: step.Message})
+				Words: stepText(r, step, o.History[0].Actor, i == 0), Note: cause.StepMessage(step)})
 	}
 	for _, flag := range o.Flags {
 		line.Add(time.UnixMilli(r.Order.Details.Created),
 			timeline.Entry{State: ui.Warn, Title: text.FlagTitle,
-				Words: cause.Flag(flag, v.Business.Currency), Note: flag.Path})
+				Words: cause.Flag(flag, v.Business.Currency),
+				Note:  fmt.Sprintf(text.FlagField, flag.Path)})
 	}
 	for _, ride := range o.Rides {
 		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run,
@@ -48,7 +49,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	for _, d := range o.Deliveries {
 		status := cause.Delivery(d, v.Zone)
 		line.Add(d.CreatedAt, timeline.Entry{State: status.State,
-			Title: fmt.Sprintf(text.EventOf, d.EventType), Words: status.Text,
+			Title: fmt.Sprintf(text.EventOf, d.EventType), Words: eventText(v, d, status.Text),
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
@@ -69,6 +70,17 @@ func (p Pages) addRepeats(ctx context.Context, v *shell.PageContext, id int64, l
 		line.Add(r.Last, entry)
 	}
 	return err
+}
+
+// eventText adds to the state of a delivery when it ended, if that was a minute or more after the event.
+func eventText(v *shell.PageContext, d webhook.DeliveryRecord, words string) string {
+	if d.FinishedAt.Sub(d.CreatedAt) >= time.Minute {
+		words += " " + fmt.Sprintf(text.EventEnded, cause.Moment(d.FinishedAt, v.Zone))
+	}
+	if d.State == webhook.Delivered && d.Attempts > 1 {
+		words += " " + text.EventRepeated
+	}
+	return words
 }
 
 // maxResends limits how many resends the timeline shows.
@@ -92,11 +104,11 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 	return err
 }
 
-func stepText(r order.Relay, step order.Step, first bool) string {
-	words := fmt.Sprintf(text.MovedBy, cause.StepActor(step))
+func stepText(r order.Relay, step order.Step, placedBy string, first bool) string {
+	words := fmt.Sprintf(text.MovedBy, cause.StepActor(step, placedBy))
 	if first {
 		for _, platform := range r.Order.Details.Platforms {
-			words = fmt.Sprintf(text.PlacedBy, cause.ActorName(step.Actor), platform.ID, platform.Name)
+			words = fmt.Sprintf(text.PlacedBy, cause.StepActor(step, placedBy), platform.ID, platform.Name)
 			if step.Actor == "platform:"+platform.Name {
 				words = fmt.Sprintf(text.PlacedByPlatform, platform.Name, platform.ID)
 			}

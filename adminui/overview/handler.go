@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -162,7 +163,26 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
 		{Label: text.Created, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
-	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
+	causes = withWarnedJob(v, causes, recent)
+	return v.Show(c, shell.Head{Title: b.Name, Note: text.BusinessNote, Causes: causes, Live: true}, overviewPage(view))
+}
+
+// withWarnedJob adds the latest job of the last day that had warnings, among the recent ones. It replaces the
+// statement that there are no problems.
+func withWarnedJob(v *shell.PageContext, causes []ui.Cause, recent []console.Job) []ui.Cause {
+	for _, j := range recent {
+		if j.State != string(job.Done) || j.CreatedAt.Before(v.Now.Add(-day)) || len(cause.Warnings(j)) == 0 ||
+			job.FailedObjects(j.Result) > 0 {
+			continue
+		}
+		warned := namedJob(j)
+		warned.Link = ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: text.ActSeeJob}
+		if len(causes) == 1 && causes[0].State == ui.OK {
+			causes = nil
+		}
+		return append(causes, warned)
+	}
+	return causes
 }
 
 func namesByID(businesses []core.Business) map[core.BusinessID]string {

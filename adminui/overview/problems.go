@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/plugins"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -27,7 +28,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 	}
 	withName := func(business core.BusinessID, c ui.Cause) ui.Cause {
 		if name := names[business]; name != "" {
-			c.Text = name + ": " + c.Text
+			c.Text = name + " · " + c.Text
 		}
 		return c
 	}
@@ -40,7 +41,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 	causes = append(causes, moreCause(left, len(endpoints), text.MoreWebhooks)...)
 	shown, left := fairShare(failed, func(j console.Job) core.BusinessID { return j.Business })
 	for _, j := range shown {
-		c := withName(j.Business, cause.Job(j, nil))
+		c := withName(j.Business, namedJob(j))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
 		causes = append(causes, c)
 	}
@@ -53,6 +54,13 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 		causes: causes}
 	collected.addAll(current)
 	return collected.causes, nil
+}
+
+// namedJob explains the state of a job, which it names.
+func namedJob(j console.Job) ui.Cause {
+	c := cause.Job(j, nil)
+	c.Text = fmt.Sprintf(text.JobNamed, jobs.Describe(j.Kind, j.Subject), c.Text)
+	return c
 }
 
 // fairShare returns at most maxProblems of a list, and how many are left out. It takes the first of each business

@@ -160,7 +160,8 @@ func buttons(p console.Plugin) []ui.Button {
 		list = append(list, button(console.UpgradePlugin, text.Upgrade,
 			fmt.Sprintf(text.UpgradeSay, p.Version, p.Installed)))
 	}
-	disable := button(console.DisablePlugin, text.Disable, fmt.Sprintf(text.DisableSay, ui.Number(len(p.Serves))))
+	disable := button(console.DisablePlugin, text.Disable, fmt.Sprintf(text.DisableSay,
+		ui.Count(len(p.Serves), text.OnePlatform, text.Platforms_)))
 	disable.Danger = true
 	return append(list, disable)
 }

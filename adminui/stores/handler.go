@@ -116,7 +116,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				ui.StateCell(state, words),
 				ui.T(listing(s.Excluded, s.Included)), ui.TimeCell(v.At(s.Updated))}})
 	}
-	return v.ShowList(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Stores, Note: text.RefNote, Live: true}, list, "after", keys)
 }
 
 func filters(f console.StoreFilter) []ui.Filter {
@@ -237,7 +237,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Links: []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched},
 			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
-		Buttons: publishButtons(v, id, platforms),
+		Buttons: publishButtons(v, id, s, platforms),
 		Causes: slices.Concat([]ui.Cause{
 			storeCause(s, shown, v.Now.In(v.Zone))},
 			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
@@ -285,10 +285,10 @@ func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
 	}
 	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
 	entry := timeline.Entry{State: ui.Held,
-		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(detail.After.Platforms, ", ")),
+		Title: fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms)),
 		Href:  v.Link("audit/" + e.ID.String() + "/")}
 	if e.Action == "store.open" {
-		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(detail.After.Platforms, ", "))
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, cause.Join(detail.After.Platforms))
 	}
 	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
 	if detail.After.Source == toggle.SourceTimer {
@@ -298,7 +298,7 @@ func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
 }
 
 func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
-	list := []ui.Fact{{Label: text.Ref, Cell: ui.CodeCell(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))},
+	list := []ui.Fact{{Label: text.RefFact, Cell: ui.CodeCell(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))},
 		{Label: text.City, Cell: ui.T(*s.City)},
 		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))},
 		{Label: text.Updated, Cell: ui.TimeCell(v.At(updated))}}

@@ -80,14 +80,14 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 			continue
 		case cause.AtPlugin:
 			c.Link = ui.Link{Href: shell.PluginsPath + vis.platform.ServedBy + "/", Label: text.ActSeePlugin}
-			c.Detail = text.RemedyPluginHere
+			c.Detail = cause.Plugin(*vis.platform.Plugin, v.Zone).Detail
 		case cause.AtSettings:
 			if vis.State == ui.Warn && !vis.platform.LacksMenu() {
 				c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
 			}
-			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, vis.platform.Name), Label: text.ActSeeSettings}
-			if vis.platform.Plugin != nil {
-				c.Detail = cause.SettingsRemedy(vis.platform.Plugin.About, vis.Why)
+			var atSettings bool
+			if c.Detail, atSettings = menuRemedy(vis); atSettings {
+				c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, vis.platform.Name), Label: text.ActSeeSettings}
 			}
 		case cause.AtItems:
 			c.Link = ui.Link{Href: v.Link("items/"), Label: text.ActSeeItems}
@@ -100,6 +100,21 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 		causes = append(causes, c)
 	}
 	return causes, nil
+}
+
+// menuRemedy returns what to do about a menu that a platform does not have, and whether the settings are the place.
+func menuRemedy(vis visibility) (remedy string, atSettings bool) {
+	plugin, published := vis.platform.Plugin, vis.platform.Published
+	if plugin == nil || published == nil {
+		return "", true
+	}
+	if remedy = cause.SettingsRemedy(plugin.About, vis.Why); remedy != "" {
+		return remedy, true
+	}
+	if published.State == publish.Failed {
+		return fmt.Sprintf(text.RemedyMenuRejected, vis.platform.Name), false
+	}
+	return fmt.Sprintf(text.RemedyMenuWaits, vis.platform.Name), false
 }
 
 // itemLink returns the link to the item that a platform lacks, or to the list of several. It is zero for another entity
@@ -133,13 +148,17 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why),
-				menuCell(v, vis.platform.Published), served}})
+				menuCell(v, vis.platform), served}})
 	}
 	return list
 }
 
 // menuCell returns when a platform received the store's menu, or the state of the publication.
-func menuCell(v *shell.PageContext, p *publish.Publication) ui.Cell {
+func menuCell(v *shell.PageContext, platform cause.Platform) ui.Cell {
+	p := platform.Published
+	if platform.ServedBy == core.ServedByMerchant {
+		return ui.T(text.MenuOwn)
+	}
 	if p == nil {
 		return ui.Cell{}
 	}

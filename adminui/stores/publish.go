@@ -10,13 +10,15 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/store"
 )
 
-// publishButtons returns the button that publishes the store's menu, if a plugin serves a platform.
-func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) []ui.Button {
+// publishButtons returns the button that publishes the store's menu, if a plugin serves a platform of the store.
+func publishButtons(v *shell.PageContext, id int64, s store.Stored, platforms []core.Platform) []ui.Button {
 	options := []ui.Option{{Value: "", Label: text.PublishEverywhere}}
+	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, platform := range platforms {
-		if platform.ServedBy != core.ServedByMerchant {
+		if platform.ServedBy != core.ServedByMerchant && listing.ListedOn(platform.Name) {
 			options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 		}
 	}

@@ -42,7 +42,7 @@ const (
 	CSV            = "Download as CSV"
 	Choose         = "Select"
 	Any            = "Any"
-	LivePaused     = "Updates pause while rows are selected"
+	LivePaused     = "This page does not refresh while rows are selected"
 	Why            = "Reason (for the audit trail)"
 	Back           = "Back"
 	Yes            = "yes"

@@ -13,12 +13,14 @@ const (
 		"number and confirm again."
 	BulkResendDo = "Resend %s"
 	SendTest     = "Send test event"
-	SendTestSay  = "This sends a sample of the event to this webhook only. It is signed and retried like every " +
-		"delivery, with the header X-Event-Test: true."
+	SendTestSay  = "This sends a sample event to this webhook only. Its header X-Event-Test: true tells the " +
+		"POS that it is a test. A POS that ignores this header shows it like a real event. It is signed and " +
+		"retried like every delivery."
 	TestSent        = "The test event is being sent. The response appears here in a moment."
 	RotateSecret    = "Rotate secret"
-	RotateSecretSay = "The new signing secret is shown once. For some time both secrets sign each delivery, so the " +
-		"receiver can change without interruption."
+	RotateSecretSay = "The server of the POS uses this secret to check that an event comes from the hub " +
+		"(signature). The new secret is shown once: give it to the developer of the POS. The previous one stays " +
+		"valid for some time, which the next page shows."
 	RotateSecretTwice = "A rotation is in progress: the previous secret still signs until %s. Rotate again only if " +
 		"the new secret was lost."
 	RotatedAlready = "Another user has just rotated this secret, so nothing was done. Reload the page."
@@ -26,7 +28,7 @@ const (
 	NewSecretText  = "Copy it now and configure it at the receiver: it is not shown again. Until %s the previous " +
 		"secret signs each delivery too."
 	SigningSecret  = "Signing secret"
-	OldSecretUntil = "Previous secret signs until"
+	OldSecretUntil = "Previous signing secret valid until"
 	RunAgain       = "Run again"
 	RunAgainSay    = "This submits the same request as a new job, after the jobs in the queue. It overwrites every " +
 		"later change of the same values."

@@ -2,13 +2,14 @@ package text
 
 // Texts of the history of menus and stores.
 const (
-	History        = "History"
-	HistoryNote    = "Changes of menus, category timings and stores, for as long as events are stored"
+	History     = "History"
+	HistoryNote = "Changes of menus, stores and timing groups (sale hours of categories). The hub keeps " +
+		"them as long as its events, 30 days unless set otherwise."
 	HistoryOfMenu  = "Menu history"
 	HistoryOfStore = "Store history"
 	NoHistoryTitle = "No changes"
-	NoHistoryText  = "Each request that changes a menu, category timings or a store is listed here. Changes in the " +
-		"console are in the audit trail."
+	NoHistoryText  = "Each request that changes a menu, timing groups or a store is listed here. Changes in " +
+		"the console are in the audit trail."
 	ChangeMenu       = "Menu request"
 	ChangeStores     = "Stores request"
 	ChangeTimings    = "Timings request"
@@ -35,26 +36,30 @@ const (
 	MoreFields       = "and %s more"
 	GoneObject       = "deleted"
 	CompareWhole     = "Compare the whole record"
-	RollbackAfter    = "Undo all later changes"
-	RollbackBefore   = "Undo this and all later changes"
-	UndoNote         = "Undo applies to the whole menu: the master catalogue, and the menu of every store. It does not " +
-		"undo changes of stores."
-	RollbackTitle = "Roll back the whole menu"
+	RollbackAfter    = "Roll back all later changes"
+	RollbackBefore   = "Roll back this and all later changes"
+	UndoNote         = "Rolling back undoes changes of the whole menu, with prices and items of every store. " +
+		"It does not change the stores themselves, such as opening hours. Restoring sets only the values of one " +
+		"object."
+	RollbackTitle = "Roll back the menu"
 	RollbackTo    = "Menu as it was after"
 	RollbackCount = "Objects that change"
 	RollbackDo    = "Roll back %s"
-	RollbackSay   = "A menu job restores the whole menu and its category timings, in the master catalogue and at every " +
-		"store. Objects that were created since then are removed. Platforms receive the restored menu. Stores do not " +
-		"change. You can undo the rollback in the same way."
+	RollbackSay   = "A job restores the menu, with the prices and items of every store, and the timing groups. " +
+		"Objects that were created since then are removed. Platforms receive the restored menu. The stores " +
+		"themselves do not change, such as opening hours. You can undo the rollback in the same way."
 	RollbackNone    = "The menu has not changed since then, so there is nothing to roll back."
 	RollbackChanged = "Nothing was done, because the menu has changed again. The number of objects was %s and is now " +
 		"%s."
-	Restore           = "Restore the values before"
-	RestoreTitle      = "Restore %s"
-	RestoreRequest    = "Menu request"
-	RestoreDo         = "Restore"
-	RestoreSay        = "The hub applies this request, as if the POS had sent it. Fields without an earlier value stay."
-	RestoreNot        = "This change cannot be restored alone. Roll back the whole menu instead."
+	Restore        = "Restore the values from before this change"
+	Now            = "Now"
+	Restored       = "Restored"
+	RestoreTitle   = "Restore %s"
+	RestoreRequest = "Menu request"
+	RestoreDo      = "Restore"
+	RestoreSay     = "The hub applies this request, as if the POS had sent it. Fields that had no value " +
+		"before keep their present value."
+	RestoreNot        = "This change cannot be restored alone. Roll back the menu instead."
 	RestoreLater      = "It has changed again since then. Fields that are restored replace later values too."
 	RestoreQueued     = "The request is queued. This page shows its result."
 	RollbackQueued    = "The rollback is queued. This page shows its result."
@@ -72,7 +77,7 @@ const (
 	ThenNotShown      = "On %s at store %s, customers did not see the item. The store had it."
 	ThenNotSold       = "The store %s did not have the item."
 	ThenNone          = "The item did not exist at that time."
-	ThenAsSeen        = "As customers saw it"
-	ThenAsStored      = "As stored"
+	ThenAsSeen        = "As customers saw it, with the store's values"
+	ThenAsStored      = "In the master catalogue"
 	ThenWithoutGroups = "This does not include option groups, or items that the platform rejected."
 )

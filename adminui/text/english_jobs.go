@@ -4,6 +4,7 @@ package text
 const (
 	Kind             = "Kind"
 	Reference_       = "Reference"
+	ReferenceHint    = "id of a job or a request"
 	Subject          = "About"
 	State            = "State"
 	Objects          = "Objects"
@@ -20,9 +21,10 @@ const (
 	DryRun           = "dry run"
 	MasterCatalogue  = "master catalogue"
 	NoJobsTitle      = "No jobs"
-	JobsNote         = "A job applies a request of the POS, such as a menu."
-	DescribedJob     = "%s (%s)"
-	NoJobsText       = "A job is created when the POS sends stores or a menu. If there is none, the hub rejected the " +
+	JobsNote         = "A job applies a request of the POS, such as a menu. The hub then sends the result to " +
+		"the POS (callback)."
+	DescribedJob = "%s (%s)"
+	NoJobsText   = "A job is created when the POS sends stores or a menu. If there is none, the hub rejected the " +
 		"request. The response that the POS received has the reason."
 	ErrorGroups      = "Errors by cause"
 	Objects_         = "%s objects"
@@ -40,7 +42,7 @@ const (
 	Attempts         = "Attempts"
 	Finished         = "Finished"
 	Started          = "Started"
-	CallbackDelivery = "Deliveries of the result (callback)"
+	CallbackDelivery = "Message to the POS with the result or the failure (callback)"
 	NoCallbackText   = "No webhook is subscribed to the event of this job, so no callback was sent."
 	BodyGone         = "The body has expired."
 )

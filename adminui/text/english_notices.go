@@ -33,9 +33,9 @@ const (
 
 // Texts of jobs with failed objects.
 const (
-	CauseFailureWeek  = "%[3]s had failed objects, on %[1]d of the last %[2]d days."
-	RemedyFailureWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +
-		"correct them."
+	CauseFailureWeek  = "%[3]s had failed entries, on %[1]d of the last %[2]d days."
+	RemedyFailureWeek = "A job applies a request. View it to see the failed entries with the reasons. Ask the " +
+		"developer of the POS to correct them."
 	OneJob = "1 job"
 	Jobs_  = "%s jobs"
 )

@@ -2,8 +2,8 @@ package text
 
 // Texts of the overview and of a business.
 const (
-	NoProblems = "No problems. All webhooks work, every order was sent, and platforms accept menus and " +
-		"updates. No request of the last 24 hours failed, or had half of its objects rejected."
+	NoProblems = "No problems with webhooks, orders, menus and updates. No request of the last 24 hours " +
+		"failed, or had half of its entries rejected."
 	NoTraffic       = "There were no deliveries in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
 	PendingNow      = "Pending"
@@ -14,7 +14,7 @@ const (
 	Accepted        = "Accepted"
 	Failed          = "Failed"
 	AverageTime     = "Average"
-	SlowestTime     = "Slowest, above the average"
+	SlowestTime     = "Slowest"
 	AttemptsSummary = "%s accepted and %s failed in 24 hours"
 	TimesSummary    = "%s on average, %s at most in 24 hours"
 	OneAttempt      = "1 attempt"
@@ -22,7 +22,7 @@ const (
 	OfAttempts      = "of %s"
 	HeldNote        = "server accepts no deliveries, webhook paused, or waiting for an earlier event"
 	WaitNote        = "due now, or at the next retry"
-	OpenJobsNote    = "%s unfinished"
+	OpenJobsNote    = "and %s not finished yet"
 	Name            = "Name"
 	Country         = "Country"
 	Currency        = "Currency"
@@ -35,8 +35,9 @@ const (
 
 // Texts of the grid of stores and platforms.
 const (
-	Grid       = "Stores on platforms"
-	GridNote   = "Stores with problems first. The page of each store has the reason."
+	Grid     = "Stores on platforms"
+	GridNote = "Stores with problems first. The page of each store has the reason. Live: customers can order " +
+		"there. Not live: they cannot, or the platform gets no updates from the hub."
 	GridAll    = "All stores"
 	GridLive   = "Live"
 	GridClosed = "Closed now"

@@ -52,31 +52,39 @@ const (
 	Enable          = "Enable"
 	EnableSay       = "The hubs start it, and waiting updates continue."
 	Disable         = "Disable"
-	DisableSay      = "It stops after its current calls. Items at its platforms (%s) are no longer checked. Updates " +
-		"for these platforms wait, up to a day."
-	Restart    = "Restart"
-	RestartSay = "Each hub restarts it after its current calls. Other calls wait for a few seconds."
+	DisableSay      = "For operators of the hub. The plugin finishes its running requests and stops. The hub " +
+		"then checks no items for %s. Updates to platforms wait for up to a day, then they fail."
+	OnePlatform = "1 platform"
+	Platforms_  = "%s platforms"
+	Restart     = "Restart"
+	RestartSay  = "For operators of the hub. The plugin finishes its running requests and restarts. Other " +
+		"requests wait for a few seconds. Each replica of the hub does so."
 	Upgrade    = "Upgrade"
 	UpgradeSay = "This replaces version %s with the installed version %s, without losing a call. If the new version " +
 		"does not start, the old one stays."
 	NoPluginsTitle = "No plugins"
 	NoPluginsText  = "A plugin connects the platforms of one kind of aggregator. Put one into the directory of " +
 		"plugins, or run servery plugin install."
-	CausePluginOff          = "An operator has disabled plugin %s. Updates for its platforms wait."
-	CausePluginNever        = "No hub has run plugin %s yet."
-	CausePluginNowhere      = "No running hub has plugin %s."
-	CausePluginQuarantined  = "Plugin %s failed too often and has been stopped since %s"
-	CausePluginBackoff      = "Plugin %s stopped and restarts in a moment"
-	CausePluginDegraded     = "Plugin %s responds, but has reported a problem since %s"
-	CausePluginReady        = "Plugin %s has worked since %s."
-	CausePluginLast         = "The last fault was %s: %s"
-	CausePluginOther        = "Plugin %s is %s."
-	RemedyPluginOff         = "Enable it. If it is not needed anymore, remove it with servery plugin remove."
+	CausePluginOff         = "An operator of the hub has disabled plugin %s."
+	CausePluginNever       = "No hub has run plugin %s yet."
+	CausePluginNowhere     = "No running hub has plugin %s."
+	CausePluginQuarantined = "Plugin %s is stopped since %s, because it failed too often."
+	CausePluginBackoff     = "Plugin %s has stopped and restarts in a moment."
+	CausePluginDegraded    = "Plugin %s responds, but has reported a problem since %s."
+	CausePluginReady       = "Plugin %s has worked since %s."
+	CausePluginLast        = "The last fault was %s: %s."
+	PluginFault            = "Last fault: %s."
+	CausePluginOther       = "Plugin %s is %s."
+	RemedyPluginOff        = "Updates wait meanwhile. Ask the operator of the hub why, and whether it can be " +
+		"enabled again. An unused plugin is removed with servery plugin remove."
 	RemedyPluginNever       = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
-	RemedyPluginQuarantined = "Ask the operator of the hub to fix it and restart it. Its faults and its log show the " +
-		"reason."
-	PluginConnects      = "The plugin connects the hub to %s."
-	RemedyPluginBackoff = "Its faults and its log show the reason."
-	RemedyPluginHere    = "The plugin connects the hub to this platform. Ask the operator of the hub to start it."
+	RemedyPluginQuarantined = "Ask the operator of the hub to repair and restart it. The page of the plugin " +
+		"has the details (faults and log)."
+	PluginConnects = "The plugin connects the hub to %s."
+	PluginNote     = "A plugin is the part of the hub that connects it to a platform."
+	LiveNote       = "Live: customers can order there. Not live: they cannot, or the platform gets no updates from " +
+		"the hub."
+	StillOld            = "The platform may still show the menu of %s, but it gets no updates from the hub."
+	RemedyPluginBackoff = "The page of the plugin has the details (faults and log)."
 	ActSeePlugin        = "View plugin"
 )

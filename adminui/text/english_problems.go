@@ -65,19 +65,19 @@ const (
 
 	NothingMatches     = "Nothing matches"
 	NothingMatchesText = "Clear the filters to see all."
-	NoSyncsTitle       = "No menu requests"
-	NoSyncsText        = "The POS has sent no separate menu for this store. A store sells an item once a menu request " +
-		"for the store has it."
-
-	CausePublished = "On the platforms: %s."
-	MenuPublished  = "%s shows the latest menu of %s"
-	MenuRejectedBy = "%s rejected the menu of %s: %s"
-	MenuPending    = "%s has not received the menu of %s yet"
-
+	NoSyncsTitle       = "No menu requests for this store"
+	NoSyncsText        = "Only the latest are stored; the menu that they set stays. The page Jobs has the " +
+		"requests for the master catalogue, the menu of all stores."
+	CausePublished        = "On the platforms: %s."
+	PublishedOwn          = "The merchant's own website and apps fetch the menu themselves."
+	MenuPublished         = "%s has received the applied changes for %s"
+	MenuRejectedBy        = "%s rejected these changes for %s: %s"
+	MenuPending           = "%s has not received these changes for %s yet"
+	Because               = ", because %s"
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"
-	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request: %s, %s " +
-		"of %s failed."
+	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the entries failed. Last request: " +
+		"%s, %s of %s failed."
 	DoneWithErrors = "Done, with errors"
 	ActSeeRequests = "View requests"
 )

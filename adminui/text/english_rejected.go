@@ -3,7 +3,7 @@ package text
 // Texts of rejected orders and rejected calls of aggregators.
 const (
 	RejectedOrders        = "Rejected orders"
-	RejectedOrdersNote    = "The latest 500 orders that were not accepted"
+	RejectedOrdersNote    = "The latest 500 orders that the hub rejected. Their senders received the reason."
 	RejectedOrder         = "Rejected order"
 	RejectedAt            = "Last rejected"
 	RejectedFirst         = "First rejected"

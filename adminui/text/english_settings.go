@@ -64,7 +64,7 @@ const (
 
 // Texts of the default listing of new stores.
 const (
-	ListStores     = "New stores without platform lists are listed on"
+	ListStores     = "Platforms of new stores for which the POS selects none"
 	ListStoresAct  = "Where new stores are listed"
 	ListStoresAll  = "all platforms"
 	ListStoresNone = "no platform"
@@ -93,34 +93,40 @@ const (
 
 // Texts of items and stores on platforms.
 const (
-	HereNotSold            = "The store does not sell it"
-	ItemNotListed          = "The POS has not selected this platform for the item (included_platforms)"
-	ItemRejected           = "The platform's rule %s is not met: %s"
+	HereNotSold   = "The store does not sell it"
+	ItemNotListed = "The POS has not selected this platform for the item. To sell it there, select " +
+		"the platform in the POS (field included_platforms)."
+	ItemRejected           = "The platform does not accept the item: %[2]s (rule %[1]s)"
 	ItemRejectedByPlatform = "Rejected by the platform: %s"
 	PriceStorePlatform     = "the store's price for this platform"
 	PriceOfPlatform        = "the catalogue's price for this platform"
 	PriceExternal          = "the store's external_price"
 	PriceOfStore           = "the store's price"
 	PriceToCome            = "%s, not yet on the platform"
-	CauseItemFinding       = "The item is not listed on %s: %s"
-	RemedyFinding          = "In the POS, add the missing value. The next menu request checks the platform's rule %s " +
-		"again."
+	PriceSent              = "%s, sent to the platform %s"
+	CauseItemFinding       = "%s does not accept the item: %s"
+	RemedyFinding          = "In the POS, correct this value and send the menu again. The hub then checks the " +
+		"rule %s again."
 	PublishFailed      = "The menu was not published: %s"
 	PublishWaits       = "The menu is waiting to be published: %s"
 	PublishUnderWay    = "The menu is being published."
 	PublishWithout     = "Published without %s (%s): %s"
-	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub."
-	CauseStoreOnBut    = "Not live on %s: %s"
-	MenuThere          = "Menu published"
-	MenuFailed         = "Failed"
-	ChangeFailed       = "Last change failed"
-	MenuWaits          = "Waiting"
-	NoSuchStore        = "Store not found"
-	NoSuchStoreText    = "There is no store with this ref_id."
-	PublishNow         = "Publish now"
-	PublishNowSay      = "This sends the store's menu to the platforms now, even if they have it already. The " +
-		"result appears here."
+	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub to " +
+		"install it."
+	CauseStoreOnBut = "Not live on %s. %s"
+	MenuThere       = "Menu published"
+	MenuFailed      = "Failed"
+	ChangeFailed    = "Last change failed"
+	MenuWaits       = "Waiting"
+	MenuOwn         = "fetched by the website or app"
+	PriceOn         = "Show price and state for"
+	OwnValues       = "the store itself"
+	NoSuchStore     = "Store not found"
+	NoSuchStoreText = "There is no store with this ref_id."
+	PublishNow      = "Publish now"
+	PublishNowSay   = "This sends the store's menu to the platforms now, even if they have it already. The " +
+		"merchant's own website and apps fetch the menu themselves. The result appears here."
 	PublishOn         = "Platform"
-	PublishEverywhere = "All platforms of the store"
+	PublishEverywhere = "all selected platforms with a plugin"
 	PublishAsked      = "The menu is being sent to the platforms. The result appears below in a moment."
 )

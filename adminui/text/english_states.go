@@ -2,28 +2,30 @@ package text
 
 // Causes, in one sentence each. The first word names the webhook: order_placed webhook 14.
 const (
-	WebhookName       = "%s webhook %d"
-	CauseStatus       = "%s: the server has responded with error %s since %s."
-	CauseBlockedURL   = "%s: its URL is not on the public internet, so nothing is sent."
-	CauseDNS          = "%s: the server name in its URL has not been found on the internet since %s."
-	CauseTLS          = "%s: no secure connection (TLS) to the server since %s."
-	CauseConnect      = "%s: no connection to the server since %s."
-	CauseTimeout      = "%s: the server has responded too slowly or not at all since %s."
-	CauseBroken       = "%s: the server has closed the connection without a full response since %s."
-	CauseProtocol     = "%s: the server has sent responses that are not valid HTTP since %s."
-	CauseRedirect     = "%s: the server has redirected to another URL since %s. The hub does not follow redirects."
-	CauseGone         = "%s is disabled, because the server responded with 410 (Gone): it wants no more events."
-	EffectOrders      = "New orders do not reach this POS server."
-	EffectEvents      = "These events do not reach this server."
-	CausePausedHeld   = "%s is paused. Waiting: %s."
-	CausePaused       = "%s is paused, so its events are not sent."
-	CauseWorks        = "%s works: the latest attempt was accepted."
-	CauseUnused       = "%s has not been used yet with its current URL and headers."
-	CauseSlow         = "%s works, but some attempts failed in the last 24 hours."
-	CauseWait         = "Pending: %s."
-	CauseHeld         = "Waiting: %s."
-	CauseJobFailed    = "The job failed after %s: %s"
-	RemedyJobFailed   = "Ask the operator of the hub for the reason. Afterwards the request must be submitted again."
+	WebhookName     = "%s webhook %d"
+	CauseStatus     = "%s: the server has responded with error %s since %s."
+	CauseBlockedURL = "%s: its URL is not on the public internet, so nothing is sent."
+	CauseDNS        = "%s: its server name has not been found on the internet since %s."
+	CauseTLS        = "%s: no secure connection (TLS) to the server since %s."
+	CauseConnect    = "%s: no connection to the server since %s."
+	CauseTimeout    = "%s: the server has responded too slowly or not at all since %s."
+	CauseBroken     = "%s: the server has closed the connection without a full response since %s."
+	CauseProtocol   = "%s: the server has sent responses that are not valid HTTP since %s."
+	CauseRedirect   = "%s: the server has redirected to another URL since %s. The hub does not follow redirects."
+	CauseGone       = "%s is disabled, because the server responded with 410 (Gone): it wants no more events."
+	EffectOrders    = "New orders do not reach this POS server."
+	EffectEvents    = "These events do not reach this server."
+	CausePausedHeld = "%s is paused. Waiting: %s."
+	CausePaused     = "%s is paused, so its events are not sent."
+	CauseWorks      = "%s works: the latest attempt was accepted."
+	CauseUnused     = "%s has not been used yet with its current URL and headers."
+	CauseSlow       = "%s works, but some attempts failed in the last 24 hours."
+	CauseWait       = "Pending: %s."
+	CauseHeld       = "Waiting: %s."
+	CauseJobFailed  = "The job failed after %s: %s"
+	JobNamed        = "Job %s · %s"
+	RemedyJobFailed = "Ask the operator of the hub to fix this. Then use Run again, or let the POS send the " +
+		"request again."
 	CauseJobErrors    = "Not applied: %s of %s. %s"
 	OneTiming         = "1 timing group"
 	Timings_          = "%s timing groups"
@@ -35,16 +37,17 @@ const (
 	CauseJobQueued    = "Queued: jobs of one kind run one after the other."
 	CauseJobTried     = "Attempt %d failed and will be retried: %s"
 	CauseDelivered    = "Delivered: the server accepted attempt %d."
-	CauseFailed       = "Failed after %s: %s"
-	RemedyFailed      = "The hub does not retry it anymore. Resend it when the server works."
-	CausePending      = "Pending: attempt %d of 6 follows %s. The last attempt failed: %s"
+	CauseFailed       = "Failed after %s: %s."
+	RemedyFailed      = "The hub does not retry it anymore. Resend it when the server accepts events again."
+	CausePending      = "Pending: attempt %d of 6 follows %s. The previous attempt failed: %s."
 	CausePendingFirst = "Pending: the first attempt is due."
 	Resent            = "Resent."
-	DetailMaybeGot    = "The server may have received it. All attempts carry the same id (webhook-id), so the " +
-		"receiver can ignore repeats."
-	DetailRepeats = "The server may have received earlier attempts too. All carry the same id (webhook-id), so the " +
-		"receiver can ignore repeats."
-	RetryDelivered = "The server has accepted it already. It receives a repeat with the same id (webhook-id)."
+	DetailMaybeGot    = "The server may have received it. If the POS shows it twice, ask its developer to " +
+		"ignore events with the same id (webhook-id)."
+	DetailRepeats = "The server may have received earlier attempts too. If the POS shows it twice, ask its " +
+		"developer to ignore events with the same id (webhook-id)."
+	RetryDelivered = "The server has accepted this event already. The POS then receives it again, with the " +
+		"same event id (webhook-id)."
 	RetriedAlready = "Nothing was done, because the delivery has changed since this form was shown. Reload the page."
 
 	CauseDeliveryHeld = "Waiting: %s."
@@ -54,7 +57,9 @@ const (
 	RemedyHeldEarlier = "It is sent as soon as the earlier event is delivered or has failed."
 	RemedyHeldPaused  = "It is sent when the webhook is resumed."
 	RemedyHeldDown    = "It is sent as soon as the server accepts deliveries again."
-	DetailLast        = "The last attempt failed: %s."
+	DetailLast        = "The latest attempt failed: %s."
+	FailureText       = "%s (%s)"
+	FieldError        = "%s (field %s)"
 	NoteEarlier       = "waiting for an earlier event"
 	NotePaused        = "webhook paused"
 	NoteDown          = "server accepts no deliveries"
@@ -65,35 +70,41 @@ const (
 	CauseItemAtAll      = "Customers can order the item at all %s stores that sell it."
 	CauseItemInactive   = "The item is inactive in the master catalogue, so no store shows it."
 	CauseItemNoStore    = "No store sells this item."
-	CauseItemNoList     = "The item is not listed on any platform (included_platforms is empty), so no customer sees it."
-	CauseItemCategory   = "The item is not shown, because its category %s is inactive."
+	CauseItemNoList     = "The item is not listed on any platform, so no customer sees it."
+	CauseItemCategory   = "The item's category %s is inactive."
 	CauseStoreNoList    = "The store is not listed on any platform."
 	CauseStoreOff       = "The store is inactive, so no platform shows it."
 	CauseStoreNoOrder   = "The store accepts no orders, because orders are disabled for it."
-	CauseStoreHidden    = "The store is hidden from customers (hide_from_ui is true)."
+	CauseStoreHidden    = "The store is hidden from customers."
 	CauseStoreClosed    = "The store is closed now, outside its opening hours."
+	StoreHours          = "Opening hours: %s."
 	CauseStoreShut      = "The store is closed on every platform that lists it."
 	CauseStoreLive      = "The store accepts orders on %s."
-	CauseNotListed      = "The store is not listed on this platform"
-	CauseClosedHere     = "Closed on this platform %s"
-	ActSeeDelivery      = "View attempt"
-	ActSeeWebhook       = "View webhook"
-	ActSeeJob           = "View job"
-	ActSeeJobs          = "View menu requests"
-	ActSeeResends       = "View bulk resends"
-	RemedyStatus        = "The operator of the server must fix this. The last attempt shows its response."
-	Headers             = "Headers"
-	HeadersChanged      = "changed %s"
-	HeadersSent         = "The webhook sends %s, unchanged since %s."
-	HeadersNone         = "The webhook sends no header with a login."
-	LastError           = "Last error: %s."
-	RemedyLogin         = "Ask the developer of the POS which login the server expects. It is set in the headers of " +
-		"the webhook. The signing secret at the server may be wrong too."
+	CauseNotListed      = "The POS has not selected this platform for the store. To sell there, select the " +
+		"platform in the POS (field included_platforms)."
+	CauseClosedHere = "Closed on this platform %s"
+	ActSeeDelivery  = "View attempt"
+	ActSeeWebhook   = "View webhook"
+	ActSeeJob       = "View job"
+	ActSeeJobs      = "View menu requests"
+	ActSeeResends   = "View bulk resends"
+	RemedyStatus    = "The operator of the server must fix this. The last attempt shows its response."
+	Headers         = "Headers with the login"
+	NoneSet         = "none"
+	HeadersChanged  = "changed %s"
+	HeadersSent     = "The hub sends the login in %s, unchanged since %s."
+	HeadersNone     = "The hub sends no login, because the webhook has no headers for it."
+	LastError       = "Details: %s."
+	RemedyLogin     = "Ask the developer of the POS which login the server expects. The POS must send it to " +
+		"the hub, in the headers of its webhook. You cannot enter it in the console. Or the server has an " +
+		"outdated signing secret."
 	RemedyPath       = "Check the path in the URL of the webhook: the server does not know it."
 	RemedyBlockedURL = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
-	RemedyDNS        = "Ask the developer of the POS to check the URL, and the DNS entry of the server name. If the " +
-		"server is private, ask the operator of the hub (SERVERY_WEBHOOK_ALLOW)."
-	RemedyTLS      = "Ask the operator of the server: it needs a valid certificate for its name, and TLS 1.2 or 1.3."
+	RemedyDNS        = "Ask the developer of the POS to check the URL and the DNS entry of the server name. A " +
+		"DNS entry makes a server name known on the internet. If the server is reachable only inside a private " +
+		"network, ask the operator of the hub to allow it (SERVERY_WEBHOOK_ALLOW)."
+	RemedyTLS = "Ask the operator of the server to install a valid certificate. For the operator: the " +
+		"certificate must be for the server's name, and the server must support TLS 1.2 or 1.3."
 	RemedyConnect  = "Ask the operator of the server to check that it runs, and that its firewall lets the hub through."
 	RemedyBroken   = "Check the server and its proxy for crashes, restarts and idle timeouts."
 	RemedyProtocol = "Check that the URL leads to a web server. The last attempt shows what is wrong."
@@ -109,15 +120,19 @@ var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403:
 	405: "method not allowed", 413: "too large", 422: "content rejected", 429: "too many requests",
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}
 
+// FailureWords are the meanings of classes of failed attempts. Others need no explanation.
+var FailureWords = map[string]string{"dns": "the server name was not found", "tls": "no secure connection",
+	"connect": "no connection to the server"}
+
 // Meanings of the HTTP statuses of a platform. The formats take its name and
 // its response.
 const (
-	PlatformUnavailable = "%s is unavailable (%s)"
+	PlatformUnavailable = "%s cannot accept it now (%s)"
 	PlatformLogin       = "%s rejected the login (%s)"
 	PlatformMenu        = "%s rejected the menu (%s)"
 	PlatformContent     = "%s rejected the content (%s)"
 	PlatformStatus      = "%s responded with error %s"
-	PluginNotRunning    = "the plugin of %s (%s) is not running"
+	PluginNotRunning    = "its plugin %[2]s is not running"
 )
 
 // OneOf names one object of each type.

@@ -27,15 +27,19 @@ func (i Instant) Ago() string {
 }
 
 func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	minutes := int(d.Round(time.Minute) / time.Minute)
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", d/time.Hour)
+	case minutes < 60:
+		return fmt.Sprintf("%d min", minutes)
+	case minutes < 600 && minutes%60 != 0:
+		return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d.Round(time.Hour)/time.Hour)
 	default:
-		return fmt.Sprintf("%d d", d/(24*time.Hour))
+		return fmt.Sprintf("%d d", d.Round(day)/day)
 	}
 }
 

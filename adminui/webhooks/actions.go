@@ -36,6 +36,10 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 		rotate.Help = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}
 	header := headerButton(e, here)
+	pause := fmt.Sprintf(text.PauseSay, cause.CappedCount(e.Waiting+e.Held, text.OneWaitsPaused, text.WaitPaused_))
+	if e.EventType == core.OrderPlaced {
+		pause += " " + text.PauseOrders
+	}
 	if !e.Active {
 		return []ui.Button{{Label: text.Resume, Action: here + "resume/", ReasonLabel: text.Why,
 			Help: fmt.Sprintf(text.ResumeSay, cause.CappedCount(e.Held, text.OneDelivery, text.Deliveries_))}, rotate,
@@ -43,8 +47,7 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", ReasonLabel: text.Why, Help: text.SendTestSay},
 		{Label: text.Pause, Action: here + "pause/", ReasonLabel: text.Why,
-			Help: fmt.Sprintf(text.PauseSay,
-				cause.CappedCount(e.Waiting+e.Held, text.OneWaitsPaused, text.WaitPaused_))}, rotate, header}
+			Help: pause}, rotate, header}
 }
 
 // eventForms are the values of the header with the event type.
@@ -66,7 +69,7 @@ func headerButton(e console.Endpoint, here string) ui.Button {
 // eventHeader returns the header with the event type, as it is sent.
 func eventHeader(e console.Endpoint) ui.Cell {
 	if e.EventHeader == "" {
-		return ui.T("")
+		return ui.T(text.NoneSet)
 	}
 	header := webhook.EventHeader{Name: e.EventHeader, Value: webhook.EventValue(e.EventValue)}
 	return ui.CodeCell(e.EventHeader + ": " + header.ValueFor(e.EventType))

@@ -276,6 +276,9 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 // headers returns the headers that the subscriber chose, without their values.
 func headers(v *shell.PageContext, e console.Endpoint) ui.Cell {
 	cell := ui.CodeCell(cause.MaskedHeaders(e.HeaderNames))
+	if len(e.HeaderNames) == 0 {
+		cell = ui.T(text.NoneSet)
+	}
 	if !e.HeadersChangedAt.IsZero() {
 		cell.Note = fmt.Sprintf(text.HeadersChanged, v.At(e.HeadersChangedAt).Exact())
 	}

@@ -29,10 +29,10 @@ func (d *decider) holdFlushes() {
 			if len(d.soldAtStores(kind)) > 0 {
 				everywhere = " and from the menus of the stores"
 			}
-			d.warn(name, name,
+			d.warn(name, fmt.Sprintf("The removal of %s that the request does not list (%s)", kind, name),
 				fmt.Sprintf("was not applied. It would remove %d of %d %s from the menu%s. A request may remove at "+
-					"most %d%% of the %s. Ask the developer of the POS whether this removal is intended. If so, send the "+
-					"request with confirm_flush true", gone, of, kind, everywhere, guard, kind))
+					"most %d%% of the %s. Ask the developer of the POS whether this removal is intended. If so, the "+
+					"POS must send the request with confirm_flush true", gone, of, kind, everywhere, guard, kind))
 		}
 	}
 }

@@ -56,10 +56,12 @@ const setClock = () => {
   if (hubNow) clockOffset = hubNow - Date.now();
 };
 const span = (s) => {
+  const minutes = Math.round(s / 60);
   if (s < 60) return Math.floor(s) + " s";
-  if (s < 3600) return Math.floor(s / 60) + " min";
-  if (s < 172800) return Math.floor(s / 3600) + " h";
-  return Math.floor(s / 86400) + " d";
+  if (minutes < 60) return minutes + " min";
+  if (minutes < 600 && minutes % 60) return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
+  if (s < 172800) return Math.round(s / 3600) + " h";
+  return Math.round(s / 86400) + " d";
 };
 const tick = () => {
   for (const time of document.querySelectorAll("#region time.when")) {

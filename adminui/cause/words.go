@@ -1,0 +1,40 @@
+package cause
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Join lists names: a; a and b; a, b and c.
+func Join(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return fmt.Sprintf(text.And, strings.Join(names[:last], ", "), names[last])
+}
+
+// failureReason explains in plain words why an attempt failed, with its technical error.
+func failureReason(class webhook.ErrorClass, message string) string {
+	message = strings.ReplaceAll(strings.TrimSuffix(message, "."), ": ", ", ")
+	plain := text.FailureWords[string(class)]
+	if plain == "" || message == "" {
+		return plain + message
+	}
+	return fmt.Sprintf(text.FailureText, plain, message)
+}
+
+// fieldError matches an error that begins with the name of a field, and perhaps its value.
+var fieldError = regexp.MustCompile(`^([a-z]+_[a-z_]+(?: "[^"]*")?): (.+)$`)
+
+// ErrorText moves the name of the field to the end of an error.
+func ErrorText(message string) string {
+	if match := fieldError.FindStringSubmatch(message); match != nil {
+		return fmt.Sprintf(text.FieldError, match[2], match[1])
+	}
+	return message
+}
