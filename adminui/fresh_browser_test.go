@@ -70,7 +70,7 @@ func TestLiveUpdateKeepsFocusOnTheCopyButton(t *testing.T) {
 	f.changes++
 	f.mu.Unlock()
 	page.Wait(t, `document.querySelector("main").innerText.includes("changed meanwhile")`)
-	assert.Equal(t, "Copy: As a curl command, secrets masked",
+	assert.Equal(t, "Copy: For developers: the request as a curl command, secrets masked",
 		browsertest.Eval[string](t, page, `document.activeElement.getAttribute("aria-label")`))
 	page.Do(t, chromedp.KeyEvent("\r"))
 	page.Wait(t, `["Copied", "Selected"].includes(document.activeElement.textContent)`)

@@ -14,7 +14,7 @@ func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
 	_, page := getPage(t, client, base+shell.Root+"b/7/jobs/")
-	require.Contains(t, page, "12 jobs had failed objects, on 4 of the last 7 days.")
+	require.Contains(t, page, "12 jobs had failed entries, on 4 of the last 7 days.")
 	require.Contains(t, page, `href="/console/b/7/jobs/?state=refused"`)
 	f.week = console.FailureWeek{Days: 1, Jobs: 3}
 	_, page = getPage(t, client, base+shell.Root+"b/7/jobs/")

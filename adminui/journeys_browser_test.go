@@ -65,7 +65,7 @@ func TestConsoleUserJourneys(t *testing.T) {
 func (j *journey) webhooksNotArriving(t *testing.T) {
 	page := j.open(t, "")
 	assert.Contains(t, mainText(t, page),
-		"Tasty Eats: order_placed webhook 3: the server has responded with error 503 (not available) since 21 Nov "+
+		"Tasty Eats · order_placed webhook 3: the server has responded with error 503 (not available) since 21 Nov "+
 			"10:26 UTC.")
 	page.Do(t, click("View webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 		click("View attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
@@ -78,7 +78,7 @@ func (j *journey) itemNotApplied(t *testing.T) {
 	page.Do(t, chromedp.Click(chromedp.Search(`//nav[@id="side"]//a[.="Items"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
 		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)))
-	assert.Contains(t, mainText(t, page), "The item is not shown, because its category mains is inactive.")
+	assert.Contains(t, mainText(t, page), "The item's category mains is inactive.")
 	page.Do(t, click("View menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
 	assert.Contains(t, mainText(t, page), "31")
 }
@@ -118,9 +118,10 @@ func (j *journey) orderAndRider(t *testing.T) {
 	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
 		chromedp.KeyEvent("\b10412\r"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Order 10412"]`)))
-	assert.Contains(t, mainText(t, page), "Acknowledged on 21 Nov at 05:48 CST by the API key \"pos\". The rider Asha")
+	assert.Contains(t, mainText(t, page), "Acknowledged on 21 Nov at 05:48 CST by the POS (API key "+
+		"\"pos\"). The rider Asha")
 	assert.Contains(t, mainText(t, page), "arrived at the store on 21 Nov at 05:51 CST.")
-	assert.Contains(t, mainText(t, page), "Rider status \"At the store\" to aggregator-a: Failed, and not retried")
+	assert.Contains(t, mainText(t, page), "Rider status \"At the store\" to aggregator-a. Failed, and not retried")
 	assert.Empty(t, page.Problems())
 }
 
@@ -131,7 +132,7 @@ func (j *journey) storeNotLive(t *testing.T) {
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
 	assert.Contains(t, mainText(t, page), "The store is closed now, outside its opening hours.")
 	assert.Contains(t, mainText(t, page),
-		"Not live on aggregator-a: The menu was not published: aggregator-a rejected the menu (422")
+		"Not live on aggregator-a. The menu was not published: aggregator-a rejected the menu (422")
 }
 
 func (j *journey) platformWide(t *testing.T) {
@@ -152,8 +153,8 @@ func (j *journey) priceRolledBack(t *testing.T) {
 	assert.Contains(t, mainText(t, page), "API key \"pos\"", "who")
 	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
 	assert.Contains(t, mainText(t, page), "price 10.25 USD → 102.50 USD")
-	page.Do(t, click("Undo this and all later changes"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, mainText(t, page), "A menu job restores the whole menu")
+	page.Do(t, click("Roll back this and all later changes"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, mainText(t, page), "A job restores the menu")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
 		click("Roll back 125 objects"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Contains(t, mainText(t, page), "The rollback is queued")

@@ -149,8 +149,8 @@ func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
 	_, page := getPage(t, client, base+shell.Root)
-	assert.True(t, strings.Contains(page, long+": order_placed webhook 900"),
-		long+": order_placed webhook 900")
+	assert.True(t, strings.Contains(page, long+" · order_placed webhook 900"),
+		long+" · order_placed webhook 900")
 	assert.True(t, strings.Contains(page, "13 webhooks at alike.example"), "13 webhooks at alike.example")
 	assert.True(t, strings.Contains(page, "Problems of webhooks that are not shown here: 3."),
 		"Problems of webhooks that are not shown here: 3.")

@@ -61,18 +61,18 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 		"unauthorized": {failing(webhook.Status, 401), ui.Err, "error 401 (login rejected)",
 			"signing secret"},
 		"unauthorized, without headers": {failing(webhook.Status, 403), ui.Err, "error 403",
-			"The webhook sends no header with a login."},
+			"The hub sends no login,"},
 		"unauthorized, with headers": {console.Endpoint{Active: true, HeaderNames: []string{"Authorization", "X-Key"},
 			CreatedAt: since.Add(-24 * time.Hour),
 			Health:    console.Health{FailingSince: since, Class: "status", Status: 401}}, ui.Err, "error 401",
-			"The webhook sends Authorization: ••••••, X-Key: ••••••, unchanged since 20 Nov 09:30 UTC."},
+			"The hub sends the login in Authorization: ••••••, X-Key: ••••••, unchanged since 20 Nov 09:30 UTC."},
 		"unauthorized, with changed headers": {console.Endpoint{Active: true, HeaderNames: []string{"X-Key"},
 			HeadersChangedAt: since.Add(-time.Hour), CreatedAt: since.Add(-24 * time.Hour),
 			Health: console.Health{FailingSince: since, Class: "status", Status: 401}}, ui.Err, "error 401",
-			"The webhook sends X-Key: ••••••, unchanged since 21 Nov 08:30 UTC."},
+			"The hub sends the login in X-Key: ••••••, unchanged since 21 Nov 08:30 UTC."},
 		"certificate": {console.Endpoint{Active: true, Health: console.Health{FailingSince: since, Class: "tls",
 			Error: "the server's certificate is not valid: it expired on 20 Nov 2026, 12:00 UTC"}}, ui.Err,
-			"secure connection", "Last error: the server's certificate is not valid: it expired on 20 Nov 2026"},
+			"secure connection", "Details: the server's certificate is not valid, it expired on 20 Nov 2026"},
 		"unknown path": {failing(webhook.Status, 404), ui.Err, "error 404 (not found)",
 			"path in the URL"},
 		"a rare status": {failing(webhook.Status, 418), ui.Err, "error 418 since", "The operator"},
@@ -170,21 +170,21 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 	}{
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 1}, ui.OK, "attempt 1", ""},
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2",
-			"may have received earlier attempts too. All carry the same id (webhook-id)"},
+			"may have received earlier attempts too. If the POS shows it twice"},
 		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no response",
 			LastClass: webhook.Timeout},
 			ui.Err, "Failed after 6 attempts: no response", "may have received it"},
 		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 1, LastError: "410"}, ui.Err,
 			"Failed after 1 attempt: 410", "Resend it"},
 		{webhook.DeliveryRecord{State: webhook.Held, HeldReason: webhook.WebhookPaused, LastError: "503"},
-			ui.Held, "Waiting: the webhook is paused.", "The last attempt failed: 503."},
+			ui.Held, "Waiting: the webhook is paused.", "The latest attempt failed: 503."},
 		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "Pending: the first attempt", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
-			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The last " +
+			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The previous " +
 			"attempt failed: 503", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since,
 			LastClass: webhook.ConnectionBroken},
-			ui.Warn, "attempt 3 of 6", "carry the same id (webhook-id)"},
+			ui.Warn, "attempt 3 of 6", "with the same id (webhook-id)"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, AttemptsBeforeRestart: 6}, ui.Run,
 			"Resent. Pending: the first attempt is due.", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since},
@@ -213,7 +213,7 @@ func TestDeliveryAcceptedTwiceSaysSo(t *testing.T) {
 	sentence, resent := explain(webhook.Delivered, rejected, accepted(2))
 	require.Equal(t, []any{"Delivered: the server accepted attempt 2.", false}, []any{sentence, resent})
 	sentence, resent = explain(webhook.Delivered, rejected, accepted(2), accepted(3))
-	require.Equal(t, []any{"Delivered 2 times: the server accepted attempts 2, 3.", true},
+	require.Equal(t, []any{"Delivered 2 times: the server accepted attempts 2 and 3.", true},
 		[]any{sentence, resent})
 	sentence, resent = explain(webhook.Pending, rejected, accepted(2))
 	require.Equal(t, []any{"Resent. Pending: the first attempt is due.", true}, []any{sentence, resent})
@@ -243,7 +243,7 @@ func TestJobStateIsExplained(t *testing.T) {
 		{console.Job{State: "done", Total: 1,
 			Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items was not applied"}]}`)},
 			nil,
-			ui.Warn, "Applied: 1 object. Some parts of the request had no effect."},
+			ui.Warn, "Applied: 1 object, with 1 warning."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":1}`)}, nil,
 			ui.Err, "Not applied, or not for all categories: 1 of 2 timing groups."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil,
@@ -299,17 +299,17 @@ func TestItemStateIsExplained(t *testing.T) {
 		"under an inactive one": {console.ItemDetail{Item: active,
 			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}},
 			console.PlaceReason(menu.CategoryInactive), ui.Err,
-			"its category sub belongs to the inactive category top", "Not shown"},
+			"category sub belongs to the inactive category top", "Not shown"},
 		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}}, console.PlaceReason(menu.NotListed),
 			ui.Err, "not listed on any platform", "Not shown"},
 		"unavailable": {console.ItemDetail{Item: active}, console.PlaceReason(menu.Unavailable), ui.Warn,
-			"not available at any store", "available is false"},
+			"not available at any store", "Not available at this store"},
 		"the stores are not active": {console.ItemDetail{Item: active}, console.PlaceInactive, ui.Warn,
-			"All stores that sell the item are inactive", ""},
+			"Every store that sells the item is inactive", ""},
 		"the stores accept no orders": {console.ItemDetail{Item: active}, console.PlaceNoOrders, ui.Warn,
 			"No store that sells the item accepts orders", ""},
 		"out of stock": {console.ItemDetail{Item: active}, console.PlaceReason(menu.OutOfStock), ui.Warn,
-			"out of stock at all stores", "Out of stock"},
+			"out of stock at every store that sells it", "Out of stock"},
 		"required options missing": {console.ItemDetail{Item: active}, console.PlaceReason(menu.OptionsMissing), ui.Err,
 			"cannot order the item on any platform", "requires more options"},
 		"shown": {console.ItemDetail{Item: active}, console.PlaceLive, ui.OK, "at the only store", "Shown"},
@@ -338,7 +338,7 @@ func TestItemSaleHoursAreExplained(t *testing.T) {
 			ui.Warn, "Mains (no hours)", "Not on sale now"},
 		"outside sale hours and unavailable": {console.ItemDetail{Item: active,
 			Categories: categories(wednesdays)}, console.PlaceReason(menu.Unavailable),
-			ui.Warn, "Not on sale now", "available is false"},
+			ui.Warn, "Not on sale now", "Not available at this store"},
 		"within sale hours": {console.ItemDetail{Item: active,
 			Categories: categories(saturdays)}, console.PlaceLive,
 			ui.OK,
@@ -390,5 +390,5 @@ func TestStoreStateIsExplained(t *testing.T) {
 	}
 	state, why := StoreAvailability(listed(func(*store.Object) {}), "app", now)
 	require.Equal(t, ui.Neutral, state)
-	require.Contains(t, why, "not listed on this platform")
+	require.Contains(t, why, "not selected this platform")
 }

@@ -18,8 +18,8 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli(), TurnOnAt: noon.Add(time.Hour).UnixMilli()},
 	}}
 	for platform, why := range map[string]string{
-		"app": "Closed on this platform by the hub since 23 Nov 12:00 UTC, because the POS is silent",
-		"web": "Closed on this platform by the API key \"pos\" since 23 Nov 12:00 UTC. It opens " +
+		"app": "Closed on this platform by the hub since 23 Nov 12:00 UTC, because the POS does not contact the hub",
+		"web": "Closed on this platform by the POS (API key \"pos\") since 23 Nov 12:00 UTC. It opens " +
 			"automatically on 23 Nov at 13:00 UTC",
 		"tasty": "",
 	} {
@@ -42,13 +42,15 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 		}}
 	causes := StoreClosures(s, time.FixedZone("CET", 3600))
 	require.Len(t, causes, 2, "one per action; unlisted platforms are left out")
-	require.Equal(t, "Closed on app, web by the API key \"pos\" since 23 Nov 13:00 CET.", causes[0].Text)
+	require.Equal(t, "Closed on app and web by the POS (API key \"pos\") since 23 Nov 13:00 CET.", causes[0].Text)
 	require.Contains(t, causes[0].Detail, "Open the store in the POS.")
-	require.Equal(t, "Closed on tasty by the hub since 23 Nov 13:00 CET, because the POS is silent.", causes[1].Text)
+	require.Equal(t, "Closed on tasty by the hub since 23 Nov 13:00 CET, because the POS does not contact "+
+		"the hub.", causes[1].Text)
 	require.Contains(t, causes[1].Detail, "opens automatically")
 	require.Empty(t, StoreClosures(store.Stored{Object: s.Object}, time.UTC))
 	require.Equal(t,
-		"3 stores are closed on a platform. Last closed: Market Street on web, by the API key \"pos\" on 23 Nov at "+
+		"3 stores are closed on a platform. Last closed: Market Street on web, by the POS (API key \"pos\") "+
+			"on 23 Nov at "+
 			"12:00 UTC.",
 		ClosedStores(console.ClosedStores{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos",
 			Since: noon},

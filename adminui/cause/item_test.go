@@ -54,7 +54,7 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 		{item: broken, reason: console.PlaceReason(menu.BreaksRule), state: ui.Err,
 			says: "rule nutrition is not met: no calories; The platform's rule photo is not met: no image"},
 		{item: item(nil), reason: console.PlaceReason(menu.NotSold), state: ui.Neutral, says: "does not sell it"},
-		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn, says: "available is false"},
+		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn, says: "Not available at this store"},
 		{item: item(nil), reason: console.PlaceReason(menu.OutOfStock), state: ui.Warn, says: "Out of stock"},
 		{item: item(nil), reason: console.PlaceReason(menu.OptionsMissing), state: ui.Warn, says: "group size requires",
 			change: func(p *console.ItemPlace) { p.UnmetGroup = "size" }},
@@ -90,7 +90,7 @@ func TestEachFindingOfAnItemIsShown(t *testing.T) {
 		{Platform: "a", Rule: "r2", Message: "n"}, {Platform: "b", Rule: "r1"}},
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}})
 	require.Len(t, causes, 4)
-	require.Contains(t, causes[0].Text, "is not listed on a: m")
+	require.Contains(t, causes[0].Text, "a does not accept the item: m")
 	require.Contains(t, causes[1].Text, "is not listed on a: n")
 	require.Contains(t, causes[3].Text, "tasty rejected this item at 2 stores: photo required")
 }
@@ -108,7 +108,7 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 		{at("", 3), ui.OK, "Customers can order it at 3 of 3 stores", "",
 			"Customers can order the item at all 3 stores that sell it."},
 		{at(console.PlaceReason(menu.OutOfStock), 3), ui.Err, "Customers can order it at 0 of 3 stores", "3 out of stock",
-			"The item is out of stock at all stores."},
+			"The item is out of stock at every store that sells it."},
 		{at(console.PlaceReason(menu.Unavailable), 1), ui.Err, "Customers can order it at 0 of 1 store",
 			"1 not available", "The item is not available at any store"},
 		{nil, ui.Neutral, "Not shown", "No store on this platform sells it", "No store sells this item."},

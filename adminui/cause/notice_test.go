@@ -40,7 +40,7 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			"the secret api_key"},
 		{PartlyFailedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
 			"Menu (master catalogue)"), ui.Warn,
-			"In 2 requests of the last 24 hours, at least half of the content failed. Last request: Menu (master " +
+			"In 2 requests of the last 24 hours, at least half of the entries failed. Last request: Menu (master " +
 				"catalogue), 12 of 12 menu entries failed.", "with the reasons"},
 		{Throttled(console.Throttled{Name: "STORES", Until: since.Add(time.Second)}, since, time.UTC), ui.Err,
 			"rejects requests over the limit STORES until 21 Nov 09:30:01 UTC", "SERVERY_LIMIT_STORES"},
@@ -80,13 +80,15 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 	cause := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
 	require.Equal(t, ui.Cause{State: ui.Run,
-		Text: "On the platforms: a shows the latest menu of 12 stores; b has not received the menu of 1 store yet: the " +
-			"plugin is not running."}, cause)
+		Text: "a has received the applied changes for 12 stores; b has not received these changes for 1 " +
+			"store yet, because the plugin is not running.",
+		Detail: "The merchant's own website and apps fetch the menu themselves."}, cause)
 	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,
-		Text: "On the platforms: a rejected the menu of 3 stores: no image; b has not received the menu of 2 " +
-			"stores yet."}, cause)
+		Text: "a rejected these changes for 3 stores: no image; b has not received these changes for 2 " +
+			"stores yet.",
+		Detail: "The merchant's own website and apps fetch the menu themselves."}, cause)
 	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
 }
 

@@ -115,8 +115,8 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0,
-			[]string{"The POS has the order: it is Completed. Only this server has not confirmed it: " +
-				"https://a.example", "No action is needed", "Failed after 6"}, ui.Warn},
+			[]string{"The POS has the order, because it is Completed. This server has not confirmed it: " +
+				"https://a.example", "no action is needed", "Failed after 6"}, ui.Warn},
 		"delivery failed, and cancelled": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
@@ -135,17 +135,17 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"rider status rejected": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
 			"the aggregator responded with 400")), 0,
-			[]string{"Rider status \"At the store\" to tasty-eats: Failed, and not retried: tasty-eats " +
+			[]string{"Rider status \"At the store\" to tasty-eats. Failed, and not retried: tasty-eats " +
 				"responded with error 400"},
 			ui.Err},
 		"plugin down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
 			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
 		"action rejected": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
-			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Failed, and not retried: unknown " +
+			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats. Failed, and not retried: unknown " +
 			"order"},
 			ui.Err},
 		"order status rejected": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
-			[]string{"Order status \"Dispatched\" to tasty-eats: Failed, and not retried: no"}, ui.Err},
+			[]string{"Order status \"Dispatched\" to tasty-eats. Failed, and not retried: no"}, ui.Err},
 		"call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
 			ui.Err},
 		"skipped call is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not needed")), 0, nil,
@@ -183,7 +183,7 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		"done":    "the platform has this location",
 		"failed":  "not accepted: it responded with 401",
 		"skipped": "not sent: it responded with 401",
-		"waiting": "not sent to the platform yet",
+		"waiting": "waiting to be sent to the platform: it responded with 401",
 	} {
 		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state,
 			Message: "it responded with 401"}, "tasty"))
@@ -192,14 +192,16 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
 		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
 			Message: "it responded with 401"}}}, since, time.UTC)
-	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", causes[1].Text)
+	require.Equal(t, "Rider location to tasty-eats. Failed, and not retried: it responded with 401", causes[1].Text)
 }
 
 func TestPlatformMayCancelForTheCustomer(t *testing.T) {
-	require.Equal(t, "the customer or the platform tasty",
-		StepActor(order.Step{State: order.Cancelled, Actor: "platform:tasty"}))
-	require.Equal(t, "the platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}))
-	require.Equal(t, `the API key "pos"`, StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}))
+	require.Equal(t, "the customer or the platform tasty (the hub does not know which)",
+		StepActor(order.Step{State: order.Cancelled, Actor: "platform:tasty"}, ""))
+	require.Equal(t, "the platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}, ""))
+	require.Equal(t, `the POS (API key "pos")`, StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}, ""))
+	require.Equal(t, `the customer, on the website or app (API key "shop")`,
+		StepActor(order.Step{State: order.Cancelled, Actor: "key:shop"}, "key:shop"))
 }
 
 func TestReasonOfAStepIsInWords(t *testing.T) {
@@ -209,8 +211,8 @@ func TestReasonOfAStepIsInWords(t *testing.T) {
 			ReasonCode: "item_out_of_stock", Message: "No dal."})
 	})
 	cause := Order(o, since, time.UTC)[0]
-	require.Equal(t, `Cancelled on 21 Nov at 09:30 UTC by the API key "pos".`, cause.Text)
-	require.Equal(t, "Reason: item out of stock. No dal.", cause.Detail)
+	require.Equal(t, `Cancelled on 21 Nov at 09:30 UTC by the POS (API key "pos").`, cause.Text)
+	require.Equal(t, "Reason: item out of stock. Message: “No dal”.", cause.Detail)
 }
 
 func TestFinishedOrderShowsNoRiderUnderWay(t *testing.T) {

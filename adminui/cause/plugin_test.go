@@ -32,19 +32,21 @@ func TestPluginStateIsExplained(t *testing.T) {
 		state  ui.State
 		says   string
 	}{
-		"disabled":          {pluginIn("stopped", false), ui.Held, "An operator has disabled plugin aggregator-a"},
+		"disabled": {pluginIn("stopped", false), ui.Held, "An operator of the hub has disabled " +
+			"plugin aggregator-a"},
 		"never started":     {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "No hub has run plugin x yet"},
 		"in no running hub": {missing, ui.Err, "No running hub has plugin aggregator-a"},
 		"quarantined": {pluginIn("quarantined", true, "its process ended"), ui.Err,
-			"failed too often and has been stopped since 21 Nov 09:30 UTC: its process ended"},
+			"is stopped since 21 Nov 09:30 UTC, because it failed too often.\nLast fault: its process ended."},
 		"quarantined in one of two": {partly, ui.Err, "failed too often"},
 		"quarantined without a reason": {pluginIn("quarantined", true), ui.Err,
-			"has been stopped since 21 Nov 09:30 UTC."},
+			"is stopped since 21 Nov 09:30 UTC, because it failed too often."},
 		"restarting": {pluginIn("backoff", true, "no memory"), ui.Err,
-			"restarts in a moment: no memory"},
+			"restarts in a moment.\nLast fault: no memory."},
 		"degraded": {pluginIn("degraded", true), ui.Warn, "has reported a problem since 21 Nov 09:30 UTC."},
 		"degraded with a reason": {degraded, ui.Warn,
-			"has reported a problem since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
+			"has reported a problem since 21 Nov 09:30 UTC.\n" +
+				"Last fault: it says that it is degraded: the cache is cold."},
 		"starting":            {pluginIn("starting", true), ui.Run, "is starting"},
 		"ready":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
 		"ready after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
@@ -52,7 +54,7 @@ func TestPluginStateIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := Plugin(row.plugin, time.UTC)
 			require.Equal(t, row.state, c.State)
-			require.Contains(t, c.Text, row.says)
+			require.Contains(t, c.Text+"\n"+c.Detail, row.says)
 		})
 	}
 }

@@ -161,7 +161,7 @@ func PublishResult(found []console.Publishing) ui.Cause {
 			}
 		}
 	}
-	cause.Text, cause.Detail = fmt.Sprintf(text.CausePublished, strings.Join(parts, "; ")), text.PublishedOwn
+	cause.Text, cause.Detail = strings.Join(parts, "; ")+".", text.PublishedOwn
 	return cause
 }
 

@@ -12,12 +12,14 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
-		"unknown partner key":                            "Check the secret api_key in the settings of the platform.",
-		"the server name api.example.com was not found on the public internet": "Check the URL api in the settings of " +
-			"the platform.",
-		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the settings of the " +
-			"platform.",
+		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the platform " +
+			"settings of this console. The support of the platform knows the right value.",
+		"unknown partner key": "Check the secret api_key in the platform " +
+			"settings of this console. The support of the platform knows the right value.",
+		"the server name api.example.com was not found on the public internet": "Check the URL api in the " +
+			"platform settings of this console. The support of the platform knows the right value.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the " +
+			"platform settings of this console. The support of the platform knows the right value.",
 		"the aggregator responded with 503 Service Unavailable": "",
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",
@@ -27,19 +29,21 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
 	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about})
-	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
+	require.Contains(t, cause.Text, "tasty has not accepted the menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
-	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
+	require.Contains(t, RejectedMenus(console.RejectedMenus{Platform: "tasty"}, nil).Detail,
+		"ask its support what to correct")
 }
 
 func TestStatusOfAPlatformIsExplained(t *testing.T) {
 	for message, want := range map[string]string{
-		"the aggregator responded with 401: unknown key":        "tasty rejected the login (401: unknown key)",
-		"the aggregator responded with 422":                     "tasty rejected the menu (422)",
-		"the aggregator responded with 503 Service Unavailable": "tasty is unavailable (503 Service Unavailable)",
-		"the aggregator responded with 400 Bad Request":         "tasty responded with error 400 Bad Request",
-		"plugin aggregator-a is not running":                    "the plugin of tasty (aggregator-a) is not running",
-		"photo required":                                        "photo required",
+		"the aggregator responded with 401: unknown key": "tasty rejected the login (401: unknown key)",
+		"the aggregator responded with 422":              "tasty rejected the menu (422)",
+		"the aggregator responded with 503 Service Unavailable": "tasty cannot accept it now (503 Service " +
+			"Unavailable)",
+		"the aggregator responded with 400 Bad Request": "tasty responded with error 400 Bad Request",
+		"plugin aggregator-a is not running":            "its plugin aggregator-a is not running",
+		"photo required":                                "photo required",
 	} {
 		require.Equal(t, want, menuMessage("tasty", message))
 	}
@@ -50,7 +54,7 @@ func TestStatusOfAPlatformIsExplained(t *testing.T) {
 		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
 		"photo required": "photo required",
 	} {
-		require.Equal(t, "tasty rejects the menu of 1 store: "+want,
+		require.Equal(t, "tasty has not accepted the menu of 1 store: "+want,
 			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
 	}
 }

@@ -199,11 +199,12 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	}
 	plugin := platform.Plugin
 	if plugin == nil {
-		return Visibility{ui.Err, text.NotLive, withOldMenu(fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), platform.Published, now.Location()),
-			AtSettings}
+		why := fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy)
+		return Visibility{ui.Err, text.NotLive, withOldMenu(why, platform.Published, now.Location()), AtSettings}
 	}
 	if !PluginWorks(*plugin, now.Location()) {
-		return Visibility{ui.Err, text.NotLive, withOldMenu(Plugin(*plugin, now.Location()).Text, platform.Published, now.Location()), AtPlugin}
+		why := Plugin(*plugin, now.Location()).Text
+		return Visibility{ui.Err, text.NotLive, withOldMenu(why, platform.Published, now.Location()), AtPlugin}
 	}
 	if published := platform.Published; published != nil {
 		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {

@@ -18,8 +18,8 @@ func Join(names []string) string {
 	return fmt.Sprintf(text.And, strings.Join(names[:last], ", "), names[last])
 }
 
-// failureReason explains in plain words why an attempt failed, with its technical error.
-func failureReason(class webhook.ErrorClass, message string) string {
+// FailureReason explains in plain words why an attempt failed, with its technical error.
+func FailureReason(class webhook.ErrorClass, message string) string {
 	message = strings.ReplaceAll(strings.TrimSuffix(message, "."), ": ", ", ")
 	plain := text.FailureWords[string(class)]
 	if plain == "" || message == "" {
@@ -29,7 +29,7 @@ func failureReason(class webhook.ErrorClass, message string) string {
 }
 
 // fieldError matches an error that begins with the name of a field, and perhaps its value.
-var fieldError = regexp.MustCompile(`^([a-z]+_[a-z_]+(?: "[^"]*")?): (.+)$`)
+var fieldError = regexp.MustCompile(`^([a-z]+_[a-z_]+(?: "[^"]*")?|[A-Z][a-z]+[A-Z]\w*): (.+)$`)
 
 // ErrorText moves the name of the field to the end of an error.
 func ErrorText(message string) string {

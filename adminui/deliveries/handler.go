@@ -218,7 +218,7 @@ func lastResponse(d webhook.DeliveryRecord) string {
 	if d.LastError == "" && d.LastStatus != 0 {
 		return fmt.Sprint(d.LastStatus)
 	}
-	return d.LastError
+	return cause.FailureReason(d.LastClass, d.LastError)
 }
 
 func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {

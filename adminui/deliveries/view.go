@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -43,7 +44,7 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 			responseHeaders: ui.Headers(a.ResponseHeaders),
 			body:            ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
-			view.state, view.result = ui.Err, a.Error
+			view.state, view.result = ui.Err, cause.FailureReason(a.ErrorClass, a.Error)
 		}
 		for _, phase := range []struct {
 			name string

@@ -71,8 +71,11 @@ func (n *notices) addAll(found console.Notices) {
 // addPlatforms adds menus and calls that platforms reject.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
-		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
-			link(r.Business, "grid/", text.ActSeeGrid))
+		links := []ui.Link{link(r.Business, "grid/", text.ActSeeGrid)}
+		if plugin := n.plugins[r.ServedBy]; plugin == nil || cause.SettingsRemedy(plugin.About, r.Message) != "" {
+			links = append([]ui.Link{settingsLink(r.Business, r.Platform)}, links...)
+		}
+		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), links...)
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{settingsLink(r.Business, r.Platform)}

@@ -53,7 +53,7 @@ const (
 	ClosedSilent       = "by the hub since %s, because the POS does not contact the hub"
 	ClosedEverywhere   = "Closed on every platform"
 	ClosedOnSome       = "Closed on %d of %d platforms"
-	RemedyClosed       = "To open it, open the store in the POS. The POS then opens it on the platforms."
+	RemedyClosed       = "Open the store in the POS. The POS then opens it on the platforms."
 	RemedyClosedStores = "The page of the store shows whether it opens automatically, and when. To open it " +
 		"earlier, open it in the POS."
 	RemedyClosedTill   = "To open it earlier, open it in the POS."

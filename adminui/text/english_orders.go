@@ -18,8 +18,8 @@ const (
 		"Rejected orders have their own page, with the reason."
 	NoOrdersFilter = "Select a longer time, or clear the filters."
 	Timeline       = "Timeline"
-	TimelineNote   = "An event goes to the server of the POS. Delivered means that the server accepted it; it is " +
-		"not about the food."
+	TimelineNote   = "An event goes to the server of the POS. Its state Delivered means that the server " +
+		"accepted it. It is not about the food."
 	PlacedBy             = "Sent by %s for the platform %[3]s, with the order id %[2]s."
 	PlacedByPlatform     = "Sent by %s as its order %s."
 	MovedBy              = "By %s."

@@ -66,9 +66,8 @@ const (
 	NothingMatches     = "Nothing matches"
 	NothingMatchesText = "Clear the filters to see all."
 	NoSyncsTitle       = "No menu requests for this store"
-	NoSyncsText        = "Only the latest are stored; the menu that they set stays. The page Jobs has the " +
+	NoSyncsText        = "Only recent requests are stored; the menu that they set stays. The page Jobs has the " +
 		"requests for the master catalogue, the menu of all stores."
-	CausePublished        = "On the platforms: %s."
 	PublishedOwn          = "The merchant's own website and apps fetch the menu themselves."
 	MenuPublished         = "%s has received the applied changes for %s"
 	MenuRejectedBy        = "%s rejected these changes for %s: %s"

@@ -121,8 +121,7 @@ var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403:
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}
 
 // FailureWords are the meanings of classes of failed attempts. Others need no explanation.
-var FailureWords = map[string]string{"dns": "the server name was not found", "tls": "no secure connection",
-	"connect": "no connection to the server"}
+var FailureWords = map[string]string{"tls": "no secure connection", "connect": "no connection to the server"}
 
 // Meanings of the HTTP statuses of a platform. The formats take its name and
 // its response.

@@ -333,7 +333,8 @@ func TestFlushGuardHoldsLargeFlushes(t *testing.T) {
 	require.Equal(t, "Chai", h.item("tea").Title, "the objects go on")
 	require.True(t, plan.Held[Items])
 	require.Contains(t, plan.Warnings[0].Message,
-		"flush_items was not applied. It would remove 1 of 2 items from the menu. A request may remove at "+
+		"The removal of items that the request does not list (flush_items) was not applied. It would remove "+
+			"1 of 2 items from the menu. A request may remove at "+
 			"most 49% of the items.")
 	h, _ = run(50, `{"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`)
 	require.False(t, h.item("cake").Active, "50% of two is one")
@@ -360,9 +361,10 @@ func TestFlushGuardCountsStoreItemsOfMasterFlushes(t *testing.T) {
 	require.True(t, h.sells("S1", "tea") && h.sells("S2", "cake"), "held")
 	require.Equal(t, Stats{Updated: 2}, plan.Stats[Items])
 	require.Equal(t,
-		"flush_items was not applied. It would remove 2 of 2 items from the menu and from the menus of the stores. A "+
+		"The removal of items that the request does not list (flush_items) was not applied. It would remove "+
+			"2 of 2 items from the menu and from the menus of the stores. A "+
 			"request may remove at most 50% of the items. Ask the developer of the POS whether this removal is "+
-			"intended. If so, send the request with confirm_flush true", plan.Warnings[0].Message)
+			"intended. If so, the POS must send the request with confirm_flush true", plan.Warnings[0].Message)
 	require.False(t, plan.Held[Categories], "no store sells a category")
 	_, plan = h.send(MasterLocation, `{"confirm_flush":true,`+all+`}`)
 	require.Empty(t, h.stores["S1"].items)

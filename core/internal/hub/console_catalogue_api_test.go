@@ -37,7 +37,7 @@ func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 	stores, err := records.ListStores(t.Context(), f.tenant.ID, console.StoreFilter{Text: "bare", Limit: 9})
 	require.NoError(t, err)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))).text
-	require.Contains(t, shown, "The store is not listed on this platform")
+	require.Contains(t, shown, "The POS has not selected this platform for the store")
 	require.Contains(t, shown, "Not live on web: The store sells no items.")
 	require.NotContains(t, shown, "Not live on a", "where it is not listed the plugin does not matter")
 }

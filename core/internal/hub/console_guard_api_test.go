@@ -201,10 +201,11 @@ func TestStoreGridShowsProblemsFirst(t *testing.T) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(sam.get(t, grid+"?format=csv").text), `"`, ""), "\n")
 	require.Equal(t, "Store,app,web,Next opening", lines[0])
 	for i, want := range []string{
-		"Empty (b-empty),Not listed (The store is not listed on this platform),No item to order (Customers can order no",
-		"Nowhere (c-nowhere),Not listed (The store is not listed on this platform)",
+		"Empty (b-empty),Not listed (the POS has not selected this platform for the store),No item to order " +
+			"(Customers can order no",
+		"Nowhere (c-nowhere),Not listed (the POS has not selected this platform for the store)",
 		"Off (d-off),Inactive (The store is inactive",
-		"Well (a-well),Not listed (The store is not listed on this platform),Live"} {
+		"Well (a-well),Not listed (the POS has not selected this platform for the store),Live"} {
 		require.Contains(t, lines[i+1], want)
 	}
 	next := console.GridCursor{Key: 0, RefID: "d-off"}

@@ -148,7 +148,7 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	asked := r.sam.get(t, back)
 	require.Contains(t, asked.text, "Roll back 1 object")
 	require.Contains(t, asked.text, "dal", "the objects by name")
-	require.Contains(t, asked.text, "A menu job restores the whole menu")
+	require.Contains(t, asked.text, "A job restores the menu")
 	require.Equal(t, http.StatusForbidden, vera.post(t, back, withReason(hiddenFields(asked))).status)
 	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenFields(asked)).status, "a reason is asked")
 

@@ -45,7 +45,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		`{"rider_name":"Asha <script>alert(1)</script>","rider_phone_number":"5550100"}`).status)
 	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text,
-			"Rider status &#34;Assigned&#34; to b: Failed, and not retried: b responded with error 400 Bad Request")
+			"Rider status &#34;Assigned&#34; to b. Failed, and not retried: b responded with error 400 Bad Request")
 	})
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
@@ -115,7 +115,7 @@ func TestConsoleShowsWhoResentADelivery(t *testing.T) {
 	require.NotContains(t, sam.get(t, delivery).text, "Resent by")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", url.Values{"why": {"merchant asked"}}).status)
 	f.waitAdvancing(t, "it is sent again", func() bool {
-		return strings.Contains(sam.get(t, delivery).text, "Delivered 2 times: the server accepted attempts 1, 2.")
+		return strings.Contains(sam.get(t, delivery).text, "Delivered 2 times: the server accepted attempts 1 and 2.")
 	})
 	require.Regexp(t, `Resent by sam@example.com on .{10,30}\. Reason: merchant asked\.`, sam.get(t, delivery).text)
 	shown := sam.get(t, page).text

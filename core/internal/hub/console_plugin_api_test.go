@@ -76,7 +76,7 @@ func TestConsoleControlsPlugins(t *testing.T) {
 	require.Equal(t, http.StatusConflict, want(sam, "restart"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "its end", is("stopped"))
-	require.Contains(t, sam.get(t, here).text, "An operator has disabled plugin")
+	require.Contains(t, sam.get(t, here).text, "An operator of the hub has disabled plugin")
 	require.Equal(t, http.StatusSeeOther, want(sam, "enable"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "its start", is("ready"))
@@ -113,7 +113,7 @@ func TestConsoleEscapesPluginLogs(t *testing.T) {
 	for _, path := range []string{shell.PluginsPath, shell.PluginsPath + "aggregator-z/"} {
 		page := sam.get(t, path)
 		require.Equal(t, http.StatusOK, page.status)
-		require.Contains(t, page.text, "Plugin aggregator-z failed too often and has been stopped")
+		require.Contains(t, page.text, "Plugin aggregator-z is stopped since")
 		require.NotContains(t, page.text, "<script>alert")
 		require.NotContains(t, page.text, "<img src=x")
 	}

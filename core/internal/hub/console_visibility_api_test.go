@@ -86,13 +86,13 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	for _, query := range []string{"", "?platform=app"} {
 		require.Contains(t, page(query), "The store is inactive, so no platform shows it.")
 	}
-	require.Contains(t, page(""), "All stores that sell the item are inactive.")
+	require.Contains(t, page(""), "Every store that sells the item is inactive.")
 
 	f.ok("POST", menuRoute+"-1/",
 		`{"categories":[{"ref_id":"top","name":"Top","active":false},{"ref_id":"sub","name":"Sub",`+
 			`"parent_ref_id":"top"}],"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["sub"]}]}`)
 	f.awaitCallback(4)
-	require.Contains(t, page(""), "its category sub belongs to the inactive category top")
+	require.Contains(t, page(""), "category sub belongs to the inactive category top")
 	require.Contains(t, page(""), "sub (top is inactive)")
 }
 
@@ -103,7 +103,7 @@ func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
 		body["reference"].(string)
 	f.awaitCallback(3)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
-	require.Contains(t, shown, "Applied: 1 menu entry. Some parts of the request had no effect.")
+	require.Contains(t, shown, "Applied: 1 menu entry, with 1 warning.")
 	require.Contains(t, shown, "flush_categories has no effect in a store request")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/")).text, "Done, with warnings")
 }
