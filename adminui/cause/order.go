@@ -325,7 +325,7 @@ func callCauses(calls []console.Call) (causes []ui.Cause) {
 	return causes
 }
 
-// callRemedy returns whom to ask about a failed call.
+// callRemedy returns the next step for a failed call.
 func callRemedy(c console.Call) string {
 	if authPattern.MatchString(c.Message) {
 		return fmt.Sprintf(text.RemedyCallLogin, c.Platform)

@@ -13,12 +13,12 @@ const (
 		"number and confirm again."
 	BulkResendDo = "Resend %s"
 	SendTest     = "Send test event"
-	SendTestSay  = "This sends a sample event to this webhook only. Its header X-Event-Test: true tells the " +
-		"POS that it is a test. A POS that ignores this header shows it like a real event. It is signed and " +
-		"retried like every delivery."
+	SendTestSay  = "This sends a sample event to this webhook only. Its header X-Event-Test: true marks it as " +
+		"a test. A POS that ignores this header shows it like a real event. It is signed and retried like every " +
+		"delivery."
 	TestSent        = "The test event is being sent. The response appears here in a moment."
 	RotateSecret    = "Rotate secret"
-	RotateSecretSay = "The server of the POS uses this secret to check that an event comes from the hub " +
+	RotateSecretSay = "The server of the POS uses this secret to check that the hub has sent an event " +
 		"(signature). The new secret is shown once: give it to the developer of the POS. The previous one stays " +
 		"valid for some time, which the next page shows."
 	RotateSecretTwice = "A rotation is in progress: the previous secret still signs until %s. Rotate again only if " +

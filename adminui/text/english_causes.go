@@ -29,14 +29,14 @@ const (
 	InSaleHours        = "During sale hours: %s"
 	ItemOffAt          = "%s: %s"
 	And                = "%s and %s"
-	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and send the menu " +
-		"again. The request must have available true for the item, although the record below has it already."
+	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. " +
+		"The request must have available true for the item, although the record below has it already."
 	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms)."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
 	RemedyStoreNoList        = "Select the platforms of the store in the POS."
 	RemedyStoreOff           = "Enable the store in the POS (field active)."
 	RemedyStoreNoOrder       = "Enable orders for the store in the POS."
-	RemedyStoreHidden        = "In the POS, make the store visible to customers (field hide_from_ui)."
+	RemedyStoreHidden        = "In the POS, show the store to customers (field hide_from_ui)."
 	CauseDeliveredRepeatedly = "Delivered %d times: the server accepted attempts %s."
 	DetailRepeatedDelivery   = "If the repeat was not wanted, ask the developer of the POS to ignore events " +
 		"with the same id (webhook-id)."
@@ -101,7 +101,7 @@ const (
 	ActSeeGrid         = "View stores"
 	ItemRejectedAt     = "Rejected by the platform at %s: %s"
 	CauseItemRejected  = "%s rejected this item at %s: %s"
-	RemedyItemRejected = "In the POS, correct the item and send the menu again. The hub then publishes it " +
+	RemedyItemRejected = "In the POS, correct the item and resend the menu. The hub then publishes it " +
 		"automatically."
 	OneDelivery            = "1 event delivery"
 	Deliveries_            = "%s event deliveries"

@@ -3,8 +3,8 @@ package text
 // Texts of the history of menus and stores.
 const (
 	History     = "History"
-	HistoryNote = "Changes of menus, stores and timing groups (sale hours of categories). The hub keeps " +
-		"them as long as its events, 30 days unless set otherwise."
+	HistoryNote = "Changes of menus, stores and timing groups (sale hours of categories). They are stored as " +
+		"long as events, 30 days unless set otherwise."
 	HistoryOfMenu  = "Menu history"
 	HistoryOfStore = "Store history"
 	NoHistoryTitle = "No changes"

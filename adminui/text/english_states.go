@@ -24,8 +24,8 @@ const (
 	CauseHeld       = "Waiting: %s."
 	CauseJobFailed  = "The job failed after %s: %s"
 	JobNamed        = "Job %s · %s"
-	RemedyJobFailed = "Ask the operator of the hub to fix this. Then use Run again, or let the POS send the " +
-		"request again."
+	RemedyJobFailed = "Ask the operator of the hub to fix this. Then use Run again, or let the POS resend the " +
+		"request."
 	CauseJobErrors    = "Not applied: %s of %s. %s"
 	OneTiming         = "1 timing group"
 	Timings_          = "%s timing groups"

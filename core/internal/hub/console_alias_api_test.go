@@ -77,7 +77,7 @@ func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
 	sam, vera := a.user(t, "sam@example.com", access.Support, tenant.ID),
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	page := shell.BusinessLink(tenant.ID, "settings/")
-	const label = "New stores without platform lists are listed on"
+	const label = "Platforms of new stores for which the POS selects none"
 	for _, address := range []string{page, shell.BusinessLink(tenant.ID, "")} {
 		text := vera.get(t, address).text
 		require.Contains(t, text, label)

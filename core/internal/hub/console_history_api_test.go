@@ -67,8 +67,8 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 	r := newHistoryClient(t)
 	list := r.page("?entity=items&ref=dal&location=s1")
 	require.Regexp(t,
-		`Menu request s1 API key "pos" title Dal → Dear Dal; price 10\.00 USD → 110\.50 USD · at s1 .*items`, list,
-		"what became of the item, before how much was changed in all")
+		`Menu request s1 POS \(API key "pos"\) title Dal → Dear Dal; price 10\.00 USD → 110\.50 USD · at s1 .*items`,
+		list, "what became of the item, before how much was changed in all")
 	require.NotContains(t, list, "Stores request", "narrowed")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text,
 		`<option value="items" selected>`, "an item, unless it says otherwise")
@@ -95,7 +95,7 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 			wrong)
 	}
 	file := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?format=csv"))
-	require.Contains(t, file.text, `API key ""pos""`)
+	require.Contains(t, file.text, `POS (API key ""pos"")`)
 }
 
 func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
@@ -108,7 +108,7 @@ func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
 	}
 	times(`{"start_time":"11:00","end_time":"15:00"}`)
 	times(``)
-	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), `Timings request API key "pos" day_slots`)
+	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), `Timings request POS (API key "pos") day_slots`)
 	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but not on sale at that time")
 	list, err := menus.New(r.hub.db).Revisions(t.Context(), r.tenant.ID,
 		menu.RevisionFilter{Entity: "timing_groups", Limit: 2})

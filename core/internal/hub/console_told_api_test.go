@@ -55,9 +55,10 @@ func TestSearchFindsASwitchByItsReference(t *testing.T) {
 	}
 	shown := sam.get(t, page).text
 	require.Contains(t, shown, "Updates to platforms")
-	require.Contains(t, shown, "Closing sent to b")
+	require.Contains(t, shown, "Store closed on b")
 
-	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text, "Closed on this platform by the API key")
+	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text,
+		"Closed on this platform by the POS (API key")
 
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_action","url":%q}`, f.events.URL))
 	told := f.ok("POST", locationRoute,

@@ -51,7 +51,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 	require.Contains(t, page("stores/"), "Closed on every platform")
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
-	require.Regexp(t, `Closed on (\w+, )+web by the API key \S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
+	require.Regexp(t, `Closed on (\w+, )*\w+ and web by the POS \(API key \S+\) since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
 	require.Contains(t, shown, "The POS then opens it on the platforms.")
 	home := page("")
 	require.Contains(t, home, "1 store is closed on a platform. Last closed:")
@@ -78,9 +78,9 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	require.Contains(t, page("?platform=web"), `title="the store&#39;s price"`)
 
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
-	require.Contains(t, page("?platform=web"), ">Closed on this platform by the API key")
+	require.Contains(t, page("?platform=web"), ">Closed on this platform by the POS (API key")
 	require.NotContains(t, page("?platform=app"), ">closed on this platform", "in the row of the store")
-	require.Regexp(t, `Customers can order the item on (\w+, )*app(, \w+)*, but not on (\w+, )*web\.`, page(""))
+	require.Regexp(t, `Customers can order the item on [\w, ]*\bapp\b[\w, ]*, but not on [\w, ]*\bweb\.`, page(""))
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
 	f.awaitCallback(3)
 	for _, query := range []string{"", "?platform=app"} {

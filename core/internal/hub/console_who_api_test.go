@@ -53,8 +53,8 @@ func TestStorePageShowsWhoSwitchedTheStore(t *testing.T) {
 	require.NoError(t, err)
 	page := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", s1.ID))).text
 	require.Contains(t, page, "Store opened on web")
-	require.Regexp(t, `Store closed on b, web</span><a[^>]*>By the API key &#34;pos&#34;\.</a>`, page)
-	require.Regexp(t, `Closing sent to b</span><span>By the API key &#34;pos&#34;\. `, page,
+	require.Regexp(t, `Store closed on b and web</span><a[^>]*>By the POS \(API key &#34;pos&#34;\)\.</a>`, page)
+	require.Regexp(t, `Closing sent to b</span><span>By the POS \(API key &#34;pos&#34;\)\. `, page,
 		"what an aggregator is told says who had it told")
 	trail := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("audit/?object=store/%d", s1.ID))).text
 	require.Equal(t, 1, strings.Count(trail, ">store.close<"), "a store that is closed already is not closed again")
@@ -89,7 +89,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	delivery := regexp.MustCompile(shell.BusinessLink(f.tenant.ID, `deliveries/[0-9a-f-]{36}/`)).FindString(sam.get(t,
 		page).text)
 	shown = sam.get(t, delivery).text
-	require.Contains(t, shown, "receives a repeat with the same id (webhook-id)")
+	require.Contains(t, shown, "with the same event id (webhook-id)")
 	form := withReason(url.Values{"seen": hiddenFields(sam.get(t, delivery))["seen"]})
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", form).status)
 	twice := sam.post(t, delivery+"retry/", form)
