@@ -97,7 +97,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	require.Contains(t, twice.text, "Nothing was done")
 	hubtest.WaitUntil(t, "the second attempt", func() bool {
 		f.clock.Advance(time.Second)
-		return strings.Contains(sam.get(t, delivery).text, "the server accepted attempts 1, 2")
+		return strings.Contains(sam.get(t, delivery).text, "the server accepted attempts 1 and 2")
 	})
 
 	f.clock.Advance(48 * time.Hour)
