@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/menu"
@@ -33,7 +34,7 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 		m := matrix{}
 		require.NoError(t, menu.DecodeStored(row.master, &m.master), name)
 		cell, _ := m.values(console.ItemPlace{Menu: &row.publication, ItemStore: console.ItemStore{Sold: true,
-			Values: []byte(row.values)}}, core.Platform{Name: "tasty", ServedBy: "aggregator-a"})
+			Values: []byte(row.values)}}, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, ui.OK)
 		require.Equal(t, []string{row.price, row.note}, []string{cell.Text, cell.Note}, name)
 	}
 }
