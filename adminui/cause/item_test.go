@@ -52,7 +52,7 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 		{item: early, state: ui.Warn, says: "Not on sale now: Not on sale now. Sale hours by category: b"},
 		{item: inactive, reason: console.PlaceReason(menu.Inactive), state: ui.Err, says: "inactive in the master"},
 		{item: broken, reason: console.PlaceReason(menu.BreaksRule), state: ui.Err,
-			says: "rule nutrition is not met: no calories; The platform's rule photo is not met: no image"},
+			says: "no calories (rule nutrition); The platform does not accept the item: no image (rule photo)"},
 		{item: item(nil), reason: console.PlaceReason(menu.NotSold), state: ui.Neutral, says: "does not sell it"},
 		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn, says: "Not available at this store"},
 		{item: item(nil), reason: console.PlaceReason(menu.OutOfStock), state: ui.Warn, says: "Out of stock"},
@@ -91,7 +91,7 @@ func TestEachFindingOfAnItemIsShown(t *testing.T) {
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}})
 	require.Len(t, causes, 4)
 	require.Contains(t, causes[0].Text, "a does not accept the item: m")
-	require.Contains(t, causes[1].Text, "is not listed on a: n")
+	require.Contains(t, causes[1].Text, "a does not accept the item: n")
 	require.Contains(t, causes[3].Text, "tasty rejected this item at 2 stores: photo required")
 }
 
@@ -129,7 +129,8 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 		append(at("", 2), console.ItemPlaceCount{Platform: "tasty", Reason: console.PlaceReason(menu.NotListed),
 			Stores: 2}), since)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "Customers can order the item on web, but not on tasty.",
-		Detail: "tasty: The POS has not selected this platform for the item (included_platforms)"}, some)
+		Detail: "tasty: The POS has not selected this platform for the item. To sell it there, select the " +
+			"platform in the POS (field included_platforms)."}, some)
 }
 
 func TestStoreWithoutItemsIsNotLive(t *testing.T) {

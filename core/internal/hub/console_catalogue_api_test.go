@@ -38,6 +38,6 @@ func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 	require.NoError(t, err)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))).text
 	require.Contains(t, shown, "The POS has not selected this platform for the store")
-	require.Contains(t, shown, "Not live on web: The store sells no items.")
+	require.Contains(t, shown, "Not live on web. The store sells no items.")
 	require.NotContains(t, shown, "Not live on a", "where it is not listed the plugin does not matter")
 }

@@ -200,12 +200,13 @@ func TestStoreGridShowsProblemsFirst(t *testing.T) {
 		func() bool { return strings.Contains(sam.get(t, grid).text, "1 no item to order") })
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(sam.get(t, grid+"?format=csv").text), `"`, ""), "\n")
 	require.Equal(t, "Store,app,web,Next opening", lines[0])
+	const unlisted = "The POS has not selected this platform for the store. To sell there, select the platform in the " +
+		"POS (field included_platforms)."
 	for i, want := range []string{
-		"Empty (b-empty),Not listed (the POS has not selected this platform for the store),No item to order " +
-			"(Customers can order no",
-		"Nowhere (c-nowhere),Not listed (the POS has not selected this platform for the store)",
+		"Empty (b-empty),Not listed (" + unlisted + "),No item to order (Customers can order no",
+		"Nowhere (c-nowhere),Not listed (" + unlisted + ")",
 		"Off (d-off),Inactive (The store is inactive",
-		"Well (a-well),Not listed (the POS has not selected this platform for the store),Live"} {
+		"Well (a-well),Not listed (" + unlisted + "),Live"} {
 		require.Contains(t, lines[i+1], want)
 	}
 	next := console.GridCursor{Key: 0, RefID: "d-off"}
