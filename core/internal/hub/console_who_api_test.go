@@ -32,7 +32,7 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 	f.ok("PUT", webhooksRoute+id+"/", `{"url":"https://pos.example.com/b","active":false}`)
 	actions := f.auditActions(t, f.tenant.ID)
 	require.ElementsMatch(t, []string{"webhook.update", "webhook.update", "webhook.create"},
-		actions[:len(actions)-before], "what changes nothing is not told")
+		actions[:len(actions)-before], "what changes nothing has no entry")
 
 	trail := sam.get(t, shell.BusinessLink(f.tenant.ID, "audit/?object=webhook/"+id)).text
 	for _, told := range []string{"key:pos", "https://pos.example.com/a → https://pos.example.com/b",
@@ -40,7 +40,7 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 		require.Contains(t, trail, told)
 	}
 	require.NotContains(t, trail, "hush", "the values of headers are secret")
-	require.Regexp(t, `webhook\.update</a>\s*<span[^>]*>API key &#34;pos&#34;, `,
+	require.Regexp(t, `webhook\.update</a>\s*<span[^>]*>POS \(API key &#34;pos&#34;\), `,
 		sam.get(t, shell.BusinessLink(f.tenant.ID, "webhooks/"+id+"/")).text)
 }
 

@@ -1,9 +1,10 @@
 package hub
 
 import (
-	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -13,19 +14,29 @@ import (
 // serveStarting responds to requests at the listener while the hub is starting. It stops when done is called, or at the
 // first Accept of the returned listener, which also calls ready.
 func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
-	server := &http.Server{Handler: web.Starting(), ReadHeaderTimeout: time.Second}
+	// Server.Shutdown would close a connection whose first request it has not read yet. Instead, each connection has one
+	// response, and those that were accepted are served to their end, for a second at most.
+	var open sync.WaitGroup
+	server := &http.Server{Handler: web.Starting(), ReadTimeout: time.Second, WriteTimeout: time.Second,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				open.Done()
+			}
+		}}
+	server.SetKeepAlivesEnabled(false)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Serve(unownedListener{listener})
+		open.Wait()
 	}()
 	done = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			_ = server.Close()
-		}
+		_ = listener.SetDeadline(time.Now())
 		<-ended
+		_ = server.Close()
 		_ = listener.SetDeadline(time.Time{})
 	})
 	return startupListener{listener, sync.OnceFunc(func() {
@@ -34,8 +45,17 @@ func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, don
 	})}, done
 }
 
-// unownedListener is a listener whose Close does not close the underlying listener.
+// unownedListener is a listener whose Close does not close the underlying listener. A deadline ends it.
 type unownedListener struct{ *net.TCPListener }
+
+// Accept returns net.ErrClosed after the deadline, because a server retries a timeout.
+func (l unownedListener) Accept() (net.Conn, error) {
+	conn, err := l.TCPListener.Accept()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, net.ErrClosed
+	}
+	return conn, err
+}
 
 // Close interrupts Accept.
 func (l unownedListener) Close() error { return l.SetDeadline(time.Now()) }
