@@ -244,6 +244,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
+		receipt: receiptOf(apiOrder.Order, v.Business.Currency),
 		payload: ui.Pretty(record.Relay, 16<<10), payloadURL: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,

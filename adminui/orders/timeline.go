@@ -22,6 +22,7 @@ import (
 type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
+	receipt    ui.List
 	payload    string
 	payloadURL string
 }

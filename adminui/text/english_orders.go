@@ -126,3 +126,23 @@ const (
 	SendOrderLate = "Nothing was done, because only orders of the current day can be sent this way."
 	SendOrderHelp = "This sends the order to the active webhooks for order_placed, as the order retry does."
 )
+
+// Texts of what an order contains.
+const (
+	Receipt           = "Items and prices"
+	ReceiptLine       = "Item"
+	ReceiptQuantity   = "Quantity"
+	ReceiptPrice      = "Price of one"
+	ReceiptAmount     = "Amount"
+	ReceiptEach       = "%d each"
+	ReceiptSubtotal   = "Subtotal"
+	ReceiptCharge     = "Charge"
+	ReceiptTax        = "Tax"
+	ReceiptTaxRate    = "%s, %s %%"
+	ReceiptDiscount   = "Discount"
+	ReceiptByMerchant = "paid by the merchant"
+	ReceiptByPlatform = "paid by the platform"
+	ReceiptTotal      = "Total"
+	ReceiptPayable    = "To pay"
+	ReceiptPaid       = "Paid with %s"
+)

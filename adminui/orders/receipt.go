@@ -1,0 +1,116 @@
+package orders
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// receipt is the content of an order as a table: items with their options, then charges, taxes, discounts and totals.
+// An item's amount includes its options. The charges and taxes of items are among those of the order.
+type receipt struct {
+	list     ui.List
+	currency string
+}
+
+func receiptOf(body order.Body, currency string) ui.List {
+	r := receipt{currency: currency, list: ui.List{Name: text.Receipt,
+		Columns: []ui.Column{{Label: text.ReceiptLine, Kind: ui.Wide}, {Label: text.ReceiptQuantity, Kind: ui.Figure},
+			{Label: text.ReceiptPrice, Kind: ui.Figure}, {Label: text.ReceiptAmount, Kind: ui.Figure}}}}
+	for _, item := range body.Items {
+		r.addItem(item)
+	}
+	d := body.Details
+	r.addTotal(text.ReceiptSubtotal, "", d.Subtotal)
+	for _, charge := range d.Charges {
+		r.addTotal(named(charge.Title, text.ReceiptCharge), "", *charge.Value)
+	}
+	for _, tax := range d.Taxes {
+		title := named(tax.Title, text.ReceiptTax)
+		if tax.Rate != nil {
+			title = fmt.Sprintf(text.ReceiptTaxRate, title, tax.Rate)
+		}
+		r.addTotal(title, "", *tax.Value)
+	}
+	r.addDiscounts(body)
+	r.addTotal(text.ReceiptTotal, "", d.Total)
+	if !d.Payable.Equal(d.Total.Decimal) {
+		r.addTotal(text.ReceiptPayable, "", d.Payable)
+	}
+	for _, payment := range body.Payment {
+		r.addTotal(fmt.Sprintf(text.ReceiptPaid, payment.Option), payment.Serial, *payment.Amount)
+	}
+	return r.list
+}
+
+func (r *receipt) addItem(item order.Item) {
+	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
+		{Text: named(item.Title, item.RefID), Note: joined(item.RefID, item.Instructions)},
+		ui.T(ui.Number(item.Quantity)), ui.T(r.price(item.Price)), ui.T(r.price(item.Total))}})
+	for _, option := range item.Options {
+		quantity := ""
+		if option.Quantity > 1 {
+			quantity = fmt.Sprintf(text.ReceiptEach, option.Quantity)
+		}
+		r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
+			{Text: "+ " + named(option.Title, option.RefID), Note: joined(option.RefID, option.Group.Title)},
+			ui.T(quantity), ui.T(r.price(option.Price)), {}}})
+	}
+}
+
+// addDiscounts adds each discount of the platform and their sum, which the platform may send without them.
+func (r *receipt) addDiscounts(body order.Body) {
+	known := core.Amount{}
+	for _, platform := range body.Details.Platforms {
+		for _, discount := range platform.Discounts {
+			known.Decimal = known.Add(discount.Value.Decimal)
+			r.addTotal(named(discount.Title, text.ReceiptDiscount), joined(discount.Code, paidBy(discount)),
+				core.Amount{Decimal: discount.Value.Neg()})
+		}
+	}
+	if rest := body.Details.Discount.Sub(known.Decimal); !rest.IsZero() {
+		r.addTotal(text.ReceiptDiscount, body.Details.Coupon, core.Amount{Decimal: rest.Neg()})
+	}
+}
+
+// paidBy says who pays for a discount. It returns "" if the platform did not say so.
+func paidBy(d order.Discount) string {
+	switch {
+	case d.ByMerchant == nil:
+		return ""
+	case *d.ByMerchant:
+		return text.ReceiptByMerchant
+	default:
+		return text.ReceiptByPlatform
+	}
+}
+
+func (r *receipt) addTotal(title, note string, amount core.Amount) {
+	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{{Text: title, Note: note}, {}, {},
+		ui.T(r.price(amount))}})
+}
+
+func (r *receipt) price(amount core.Amount) string { return ui.Price(amount.String(), r.currency) }
+
+// named returns a title, or another name for what has none.
+func named(title, other string) string {
+	if title == "" {
+		return other
+	}
+	return title
+}
+
+// joined joins the notes that are not empty.
+func joined(notes ...string) string {
+	kept := notes[:0:0]
+	for _, note := range notes {
+		if note != "" {
+			kept = append(kept, note)
+		}
+	}
+	return strings.Join(kept, " · ")
+}
