@@ -241,8 +241,13 @@ func sampleOrder(o console.Order) order.Record {
 	}
 	r.Relay = fmt.Appendf(nil,
 		`{"customer":{"name":%q,"phone":"5550142"},"order":{"details":{"id":%d,"channel":%q,"created":%d,`+
-			`"payable_amount":21.65%s,"ext_platforms":[{"id":%q,"name":%q,"delivery_type":"self"}]},
-		"items":[{"merchant_id":"dal","title":"Dal","quantity":2}],"store":{"id":1040,"merchant_ref_id":"S-17",`+
+			`"order_subtotal":21,"discount":2,"order_total":21.65,"payable_amount":21.65,`+
+			`"charges":[{"title":"Packaging","value":1}],"taxes":[{"title":"VAT","rate":8.25,"value":1.65}]%s,`+
+			`"ext_platforms":[{"id":%q,"name":%q,"delivery_type":"self","discounts":[{"title":"Welcome","code":"HI",`+
+			`"value":2,"is_merchant_discount":true}]}]},
+		"items":[{"merchant_id":"dal","title":"Dal","price":9,"quantity":2,"total":21,"instructions":"no salt",
+		"options_to_add":[{"merchant_id":"rice","title":"Rice","price":1.5,"quantity":1,"group":{"title":"Sides"}}]}],
+		"payment":[{"option":"cash","amount":21.65,"srvr_trx_id":""}],"store":{"id":1040,"merchant_ref_id":"S-17",`+
 			`"name":%q}}}`, long, o.ID, o.Platform, o.Placed.UnixMilli(), flags, o.PlatformOrderID, o.Platform,
 		o.StoreName)
 	return r

@@ -39,7 +39,7 @@ func receiptOf(body order.Body, currency string) ui.List {
 	r.addDiscounts(body)
 	r.addTotal(text.ReceiptTotal, "", d.Total)
 	if !d.Payable.Equal(d.Total.Decimal) {
-		r.addTotal(text.ReceiptPayable, "", d.Payable)
+		r.addTotal(text.Payable, "", d.Payable)
 	}
 	for _, payment := range body.Payment {
 		r.addTotal(fmt.Sprintf(text.ReceiptPaid, payment.Option), payment.Serial, *payment.Amount)

@@ -45,7 +45,7 @@ func TestReceiptListsWhatWasOrdered(t *testing.T) {
 		"Lunch (L1 · paid by the merchant) |  |  | -3.00 EUR",
 		"Discount (WELCOME) |  |  | -2.00 EUR",
 		"Total |  |  | 24.50 EUR",
-		"Paid with cash (T-9) |  |  | 24.50 EUR",
+		"Payment: cash (T-9) |  |  | 24.50 EUR",
 	}, got)
 }
 

@@ -29,7 +29,6 @@ const (
 	DeliveryMode_self    = "the merchant's rider"
 	DeliveryMode_partner = "the platform's rider"
 	Customer             = "Customer"
-	Payable              = "Order total"
 	RiderSeen            = "Rider location"
 	RiderSeenSent        = "the platform has this location"
 	RiderSeenUnsent      = "waiting to be sent to the platform; if it lasts, ask the operator of the hub"
@@ -143,6 +142,6 @@ const (
 	ReceiptByMerchant = "paid by the merchant"
 	ReceiptByPlatform = "paid by the platform"
 	ReceiptTotal      = "Total"
-	ReceiptPayable    = "To pay"
-	ReceiptPaid       = "Paid with %s"
+	Payable           = "To pay"
+	ReceiptPaid       = "Payment: %s"
 )
