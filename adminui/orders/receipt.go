@@ -96,7 +96,7 @@ func (r *receipt) addTotal(title, note string, amount core.Amount) {
 
 func (r *receipt) price(amount core.Amount) string { return ui.Price(amount.String(), r.currency) }
 
-// named returns a title, or another name for what has none.
+// named returns the title of a line, or another name of it.
 func named(title, other string) string {
 	if title == "" {
 		return other

@@ -29,7 +29,7 @@ const (
 	RejectedOrderFault   = "of the order"
 	RejectedHubFault     = "not of the order"
 	SentAgain            = "Received repeatedly"
-	SentAgainWords       = "Sent again by %s, with other content. The hub did not change the order."
+	SentAgainWords       = "Repeated by %s, with other content. The hub did not change the order."
 	SentAgainTimes       = "%s, %s times"
 	CauseRejectedOrders  = "%s The last was rejected %s: %s."
 	RemedyRejectedOrders = "The sender received the same reason. Correct it, then place the orders again."
