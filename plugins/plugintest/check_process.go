@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -20,40 +24,126 @@ func checkMemory(_ context.Context, s *session) error {
 	return nil
 }
 
-// checkLogs sends every request with a marker in all fields for personal data and tokens. The log must not contain
-// it.
+// checkLogs sends every request with a marker in all fields for personal data and tokens. The log must not contain it,
+// nor a phone number, a name of a person or an address of the requests.
 func checkLogs(ctx context.Context, s *session) error {
+	personal := map[string]string{} // field by value
 	for _, q := range s.requests {
-		q.Message = proto.CloneOf(q.Message)
-		if call := callOf(q.Message); call != nil {
-			call.IdempotencyKey = canary
+		for value, field := range personalValues(q.Message) {
+			personal[value] = field
 		}
-		switch m := q.Message.(type) {
-		case *pb.TranslateRequest:
-			addCanary(m.GetRequest())
-		case *pb.InterpretCallbackRequest:
-			addCanary(m.GetRequest())
-		case *pb.InterpretRequest:
-			m.Response = &pb.Response{Status: 200, Body: []byte(`{"masked_phone":"` + canary + `"}`)}
-		case *pb.RiderStatusRequest:
-			m.RiderName, m.RiderPhoneNumber = canary, canary
-		case *pb.ActionRequest:
-			m.Phone = canary
+		for _, message := range withCanary(q.Message) {
+			_, _ = Request{q.Method, message}.Send(ctx, s.Client) // only the log matters
 		}
-		_, _ = q.Send(ctx, s.Client) // only the log matters
 	}
-	if at := bytes.Index(s.Log(), []byte(canary)); at >= 0 {
-		return fmt.Errorf("the log repeats the request: %s", s.Log()[max(0, at-200):at])
+	log := s.Log()
+	if at := bytes.Index(log, []byte(canary)); at >= 0 {
+		return fmt.Errorf("the log repeats the request: %s", log[max(0, at-200):at])
 	}
-	return checkLogFormat(s.Log())
+	for _, value := range slices.Sorted(maps.Keys(personal)) {
+		if bytes.Contains(log, []byte(value)) {
+			return fmt.Errorf("the log repeats the value of %s of a request", personal[value])
+		}
+	}
+	return checkLogFormat(log)
 }
 
-func addCanary(request *pb.InboundRequest) {
-	if request.Headers == nil {
-		request.Headers = map[string]string{}
+// withCanary returns a request with the canary in its fields for personal data and tokens. A body gets it in several
+// ways: as it is with a header, with another member, and as a body that cannot be read.
+func withCanary(original proto.Message) (list []proto.Message) {
+	message := proto.Clone(original)
+	if call := callOf(message); call != nil {
+		call.IdempotencyKey = canary
 	}
-	request.Headers["x-extra"] = canary
-	request.Body = append([]byte(`{"token":"`+canary+`"} `), request.GetBody()...)
+	switch m := message.(type) {
+	case *pb.TranslateRequest:
+		for _, request := range inboundWithCanary(m.GetRequest()) {
+			list = append(list, &pb.TranslateRequest{Call: m.GetCall(), Request: request})
+		}
+		return list
+	case *pb.InterpretCallbackRequest:
+		for _, request := range inboundWithCanary(m.GetRequest()) {
+			list = append(list, &pb.InterpretCallbackRequest{Call: m.GetCall(), Request: request})
+		}
+		return list
+	case *pb.InterpretRequest:
+		m.Response = &pb.Response{Status: 200, Body: []byte(`{"masked_phone":"` + canary + `"}`)}
+	case *pb.RiderStatusRequest:
+		m.RiderName, m.RiderPhoneNumber = canary, canary
+	case *pb.ActionRequest:
+		m.Phone = canary
+	}
+	return []proto.Message{message}
+}
+
+func inboundWithCanary(request *pb.InboundRequest) (list []*pb.InboundRequest) {
+	bodies := [][]byte{request.GetBody(), []byte(canary)}
+	if rest, object := bytes.CutPrefix(bytes.TrimSpace(request.GetBody()), []byte("{")); object {
+		member := `{"token":"` + canary + `"`
+		if !bytes.HasPrefix(bytes.TrimSpace(rest), []byte("}")) {
+			member += ","
+		}
+		bodies = append(bodies, append([]byte(member), rest...))
+	} else {
+		bodies = append(bodies, append(slices.Clone(request.GetBody()), "&token="+canary...))
+	}
+	for _, body := range bodies {
+		one := proto.CloneOf(request)
+		if one.Headers == nil {
+			one.Headers = map[string]string{}
+		}
+		one.Headers["x-extra"], one.Body = canary, body
+		list = append(list, one)
+	}
+	return list
+}
+
+// Names of fields with personal data, and of objects whose name is that of a person.
+var (
+	personalField = regexp.MustCompile(`(?i)phone|mobile|e-?mail|address|street|landmark`)
+	personObject  = regexp.MustCompile(`(?i)customer|rider|courier|driver|recipient|buyer|guest|user|contact`)
+)
+
+// minPersonalValue is the minimum length of a value to look for. A shorter one can be in a log by chance.
+const minPersonalValue = 5
+
+// personalValues returns the values of fields with personal data in a request's JSON body, with the names of the fields.
+func personalValues(message proto.Message) map[string]string {
+	var request *pb.InboundRequest
+	switch m := message.(type) {
+	case *pb.TranslateRequest:
+		request = m.GetRequest()
+	case *pb.InterpretCallbackRequest:
+		request = m.GetRequest()
+	}
+	var body any
+	found := map[string]string{}
+	if json.Unmarshal(request.GetBody(), &body) == nil {
+		collectPersonal(body, "", found)
+	}
+	return found
+}
+
+func collectPersonal(value any, path string, found map[string]string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			collectPersonal(member, strings.TrimPrefix(path+"."+name, "."), found)
+		}
+	case []any:
+		for _, element := range value {
+			collectPersonal(element, path, found)
+		}
+	case string:
+		parent, name := "", path
+		if at := strings.LastIndex(path, "."); at >= 0 {
+			parent, name = path[:at], path[at+1:]
+		}
+		person := personObject.MatchString(parent+name) && strings.Contains(strings.ToLower(name), "name")
+		if len(value) >= minPersonalValue && (person || personalField.MatchString(path)) {
+			found[value] = path
+		}
+	}
 }
 
 // checkLogFormat checks the lines of a log. In a JSON line the message must be a string, because hosts that trust it

@@ -78,21 +78,73 @@ func (c Case) missingCapability() error {
 		c.golden)
 }
 
-// difference describes the first line that differs.
+// Bounds of a shown difference.
+const (
+	maxDiffLines = 20  // of each side
+	diffContext  = 2   // lines before
+	maxDiffLine  = 160 // characters
+)
+
+// difference shows the lines that differ, without the equal ones at the beginning and the end. Of a long line it shows
+// the part around the first difference.
 func difference(expected, actual string) string {
 	want, got := strings.Split(expected, "\n"), strings.Split(actual, "\n")
-	for i := range max(len(want), len(got)) {
-		w, g := line(want, i), line(got, i)
-		if w != g {
-			return fmt.Sprintf("line %d: expected %s, got %s", i+1, w, g)
-		}
+	first := 0
+	for first < min(len(want), len(got)) && want[first] == got[first] {
+		first++
 	}
-	return "equal"
+	last := 0
+	for last < min(len(want), len(got))-first && want[len(want)-1-last] == got[len(got)-1-last] {
+		last++
+	}
+	if first == len(want) && first == len(got) {
+		return "equal"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "line %d differs (- expected, + got):\n", first+1)
+	for _, line := range want[max(0, first-diffContext):first] {
+		fmt.Fprintf(&out, "  %s\n", cutLine(line, 0))
+	}
+	removed, added := want[first:len(want)-last], got[first:len(got)-last]
+	at := 0
+	if len(removed) > 0 && len(added) > 0 {
+		at = commonPrefix(removed[0], added[0])
+	}
+	writeLines(&out, "- ", removed, at)
+	writeLines(&out, "+ ", added, at)
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
-func line(lines []string, i int) string {
-	if i >= len(lines) {
-		return "no such line"
+func writeLines(out *strings.Builder, mark string, lines []string, at int) {
+	for _, line := range lines[:min(len(lines), maxDiffLines)] {
+		fmt.Fprintf(out, "%s%s\n", mark, cutLine(line, at))
+		at = 0
 	}
-	return strings.TrimSpace(lines[i])
+	if more := len(lines) - maxDiffLines; more > 0 {
+		fmt.Fprintf(out, "%s… %d more lines\n", mark, more)
+	}
+}
+
+func commonPrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// cutLine returns the part of a line around a position.
+func cutLine(line string, at int) string {
+	if len(line) <= maxDiffLine {
+		return line
+	}
+	begin := max(0, min(at-maxDiffLine/4, len(line)-maxDiffLine))
+	end := min(len(line), begin+maxDiffLine)
+	cut := strings.ToValidUTF8(line[begin:end], "")
+	if begin > 0 {
+		cut = "…" + cut
+	}
+	if end < len(line) {
+		cut += "…"
+	}
+	return cut
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -210,6 +212,63 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 	}
 }
 
+// unsortedMap writes a map in its iteration order.
+type unsortedMap struct{ compliant }
+
+func (unsortedMap) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	body := ""
+	for key := range map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": true, "f": true, "g": true} {
+		body += key
+	}
+	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/", Body: []byte(body)})
+}
+
+func TestUnsortedMapIsNamed(t *testing.T) {
+	const check = "same question, same answer, in any order and at the same time"
+	require.Contains(t, failures(t, unsortedMap{}, plugintest.Options{}.Only(check))[check],
+		"it writes a map without sorting it")
+}
+
+// logsBody logs the part of an inbound body that a test selects.
+type logsBody struct {
+	compliant
+	part func(body []byte) string
+}
+
+func (l logsBody) Translate(ctx context.Context, _ *sdk.Call, r *sdk.InboundRequest) (*sdk.Translation, error) {
+	sdk.Logger(ctx).Info("order", "part", l.part(r.GetBody()))
+	return sdk.Ignored("a test")
+}
+
+func TestLoggedPersonalDataIsFound(t *testing.T) {
+	const check = "the log is readable and holds nothing of what was asked"
+	for body, says := range map[string]string{
+		`{"customer":{"full_name":"Ann Smith"},"item":"Dal Makhani"}`: "repeats the value of customer.full_name",
+		`{"drop":{"street":"12 Harbour Street"}}`:                     "repeats the value of drop.street",
+		`{"buyer":[{"phone_number":"+14155550100"}]}`:                 "repeats the value of buyer.phone_number",
+		"phone=4155550100": "repeats the request",
+	} {
+		dir := t.TempDir()
+		input := fmt.Sprintf(`{"method":"Orders.Translate","request":{"request":{"kind":"orders","body":%q}}}`, body)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.input.json"), []byte(input), 0o600))
+		whole := func(body []byte) string { return string(body) }
+		options := plugintest.Options{Golden: dir}.Only(check)
+		found := failures(t, logsBody{part: whole}, options)[check]
+		require.Contains(t, found, "the log repeats", body)
+		value := func(original []byte) string {
+			for _, personal := range []string{"Ann Smith", "12 Harbour Street", "+14155550100"} {
+				if strings.Contains(string(original), personal) {
+					return personal
+				}
+			}
+			return ""
+		}
+		if strings.HasPrefix(body, "{") {
+			require.Contains(t, failures(t, logsBody{part: value}, options)[check], says, body)
+		}
+	}
+}
+
 // uncounted runs a plugin whose health reports no running calls.
 type uncounted struct{ plugintest.Driver }
 
@@ -282,8 +341,9 @@ func TestGoldenMismatchNamesItsLine(t *testing.T) {
 	options.Update = false
 	require.Empty(t, failures(t, compliant{}, options))
 	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"ASSIGNED"}}`)
-	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`,
-		failures(t, compliant{}, options)["golden answers"])
+	found := failures(t, compliant{}, options)["golden answers"]
+	require.Contains(t, found, "rider: line 4 differs (- expected, + got):\n")
+	require.Contains(t, found, "- "+`      "body": "\"DELIVERED\"",`+"\n+ "+`      "body": "\"ASSIGNED\"",`)
 }
 
 func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
