@@ -26,6 +26,7 @@ type hubSamples struct {
 	calls           []console.Call           // of the first order
 	riderLocation   console.RiderLocation
 	plugins         []console.Plugin
+	faults          console.PluginFaults
 	platforms       []console.PlatformSettings
 	published       []publish.Publication
 	rejected        []console.RejectedOrder
@@ -101,6 +102,15 @@ type pluginReader struct{ *fake }
 
 func (f pluginReader) ListPlugins(context.Context, []core.BusinessID) ([]console.Plugin, error) {
 	return f.plugins, f.broken
+}
+
+func (f pluginReader) PluginFaults(context.Context, string, []core.BusinessID) (console.PluginFaults, error) {
+	return f.faults, f.broken
+}
+
+func (f pluginReader) RetrySetAside(_ context.Context, _ string, _ []int64, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
 }
 
 func (pluginReader) CheckSettings(_ context.Context, _ string, _ core.BusinessID, _ string, settings []byte) error {

@@ -76,6 +76,20 @@ func CodeOf(err error) Code {
 	}
 }
 
+// PublicMessage returns what callers outside of the hub may read of an error. It is the message of the first Error in
+// the chain, without its cause, or else a general text.
+func PublicMessage(err error) string {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Message
+	case IsDatabaseUnavailable(err):
+		return "the hub cannot use its database now"
+	default:
+		return "the hub failed"
+	}
+}
+
 // IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a
 // restart, a timeout, a lack of disk space, memory or connections, and read-only mode.
 func IsDatabaseUnavailable(err error) bool {

@@ -65,19 +65,59 @@ CREATE TABLE plugins (
     published_digest   text NOT NULL DEFAULT ''            -- SHA-256 of the description
 );
 
--- The state of each plugin in each hub that runs it. A hub reports every few seconds. Its row is
--- deleted a minute after it stopped.
+-- The state of each plugin in each hub that runs it. A hub reports every few seconds. It deletes its
+-- rows when it stops. Those of a killed hub are deleted when they have no new report.
 CREATE TABLE plugin_hubs (
     plugin_id          text NOT NULL,
     hub                uuid NOT NULL,
     reported_at        timestamptz NOT NULL,
     version            text NOT NULL,
     state              text NOT NULL,
+    since              timestamptz NOT NULL,     -- when it entered the state
+    reason             text NOT NULL DEFAULT '', -- the problem in this state; '': none
+    build              text NOT NULL DEFAULT '', -- SHA-256 of the manifest that runs there; '': none
     in_flight          integer NOT NULL,
     memory             bigint NOT NULL,          -- bytes
     calls              text NOT NULL,            -- JSON: counts and times by call
     description_digest text NOT NULL DEFAULT '', -- SHA-256 of the description there; '': unknown
     PRIMARY KEY (plugin_id, hub)
 ) WITH (fillfactor = 50);
+
+-- The faults of plugins, one row for each cause. Of each plugin the latest are kept.
+CREATE TABLE plugin_faults (
+    plugin_id   text NOT NULL,
+    cause       text NOT NULL,    -- digest of kind, call and stack, or else text
+    kind        text NOT NULL,    -- crash, panic, deadline, …
+    ended       boolean NOT NULL, -- it ended the process
+    call        text NOT NULL,    -- such as Menu.Render; '': none, or several
+    count       bigint NOT NULL,
+    first_at    timestamptz NOT NULL,
+    last_at     timestamptz NOT NULL,
+    -- The latest one.
+    version     text NOT NULL,
+    text        text NOT NULL,
+    stack       text NOT NULL,    -- '': unknown
+    business_id bigint NOT NULL,  -- 0: none, or several
+    platform    text NOT NULL,
+    about       text NOT NULL,    -- for people, such as order 12
+    PRIMARY KEY (plugin_id, cause)
+);
+
+-- The requests that crashed a plugin twice. The hubs do not call this build with them.
+CREATE TABLE plugin_set_aside (
+    id          bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    plugin_id   text NOT NULL,
+    build       text NOT NULL,   -- SHA-256 of the manifest
+    call        text NOT NULL,   -- such as Menu.Render
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    request     text NOT NULL,   -- id of the call to the aggregator, or a digest of the content
+    version     text NOT NULL,
+    store       text NOT NULL,   -- ref_id; '': none
+    about       text NOT NULL,   -- for people, such as order 12
+    fault       text NOT NULL,
+    at          timestamptz NOT NULL,
+    PRIMARY KEY (plugin_id, build, call, business_id, platform, request)
+);
 
 SELECT enable_rls();

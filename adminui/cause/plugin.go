@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	if len(p.Faults) > 0 {
 		fault = p.Faults[0].Text
 	}
+	reason := cmp.Or(p.Reason, fault)
 	since := formatTime(p.Since, zone)
 	state := PluginState(p)
 	switch {
@@ -45,13 +47,16 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.RemedyPluginNever}
 	case state == pluginhost.Quarantined:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginQuarantined, p.ID, since),
-			Detail: sentences(connects(p), lastFault(fault), text.RemedyPluginQuarantined)}
+			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginQuarantined)}
 	case state == pluginhost.Backoff:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginBackoff, p.ID),
-			Detail: sentences(connects(p), lastFault(fault), text.RemedyPluginBackoff)}
+			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginBackoff)}
 	case state == pluginhost.Degraded:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since),
-			Detail: sentences(lastFault(p.Health), lastFault(fault))}
+			Detail: sentences(lastFault(cmp.Or(p.Reason, p.Health)), lastFault(fault))}
+	case p.SetAside > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginSetAside, p.ID,
+			ui.Count(int64(p.SetAside), text.OneAsideRequest, text.AsideRequests)), Detail: text.RemedyPluginSetAside}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
 			Detail: fmt.Sprintf(text.CausePluginLast, Moment(p.Faults[0].At, zone), fault)}

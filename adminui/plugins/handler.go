@@ -5,6 +5,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,10 @@ import (
 // Registry lists plugins with the platforms of businesses that they serve. nil businesses means all.
 type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+	// PluginFaults returns the faults of a plugin and its requests that are set aside, of the businesses.
+	PluginFaults(ctx context.Context, id string, businesses []core.BusinessID) (console.PluginFaults, error)
+	// RetrySetAside lets the hubs call a plugin again with the requests.
+	RetrySetAside(ctx context.Context, id string, requests []int64, change access.Change) error
 }
 
 // Controller requests actions on plugins.
@@ -46,8 +51,9 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":id/disable/", access.Admin, p.RequestAction(console.DisablePlugin)),
 			shell.Post(path+":id/restart/", access.Admin, p.RequestAction(console.RestartPlugin)),
 			shell.Post(path+":id/upgrade/", access.Admin, p.RequestAction(console.UpgradePlugin)),
+			shell.Post(path+":id/retry/", access.Admin, p.Retry),
 		},
-		Done: map[string]string{"wanted": text.PluginWanted}}
+		Done: map[string]string{"wanted": text.PluginWanted, "asideRetried": text.RetriedSetAside}}
 }
 
 // List shows all plugins.
@@ -141,7 +147,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		if v.User.Role == access.Admin {
 			head.Buttons = buttons(plugin)
 		}
-		return v.Show(c, head, pluginPage(newPluginView(v, plugin)))
+		faults, err := p.Registry.PluginFaults(c.UserContext(), plugin.ID, v.Visible())
+		if err != nil {
+			return err
+		}
+		return v.Show(c, head, pluginPage(newPluginView(v, plugin, faults)))
 	}
 	return core.Errorf(core.NotFound, text.NotFound)
 }
@@ -164,6 +174,26 @@ func buttons(p console.Plugin) []ui.Button {
 		ui.Count(len(p.Serves), text.OnePlatform, text.Platforms_)))
 	disable.Danger = true
 	return append(list, disable)
+}
+
+// Retry lets the hubs call a plugin again with the chosen requests.
+func (p Pages) Retry(c *fiber.Ctx, v *shell.PageContext) error {
+	id := strings.Clone(c.Params("id"))
+	var requests []int64
+	for _, key := range shell.Fields(c, "id") {
+		n, err := strconv.ParseInt(key, 10, 64)
+		if err != nil {
+			return core.Errorf(core.Invalid, text.NotFound)
+		}
+		requests = append(requests, n)
+	}
+	if len(requests) == 0 {
+		return core.Errorf(core.Invalid, text.ChooseSome)
+	}
+	if err := p.Registry.RetrySetAside(c.UserContext(), id, requests, v.Change(c, "plugin.retry")); err != nil {
+		return err
+	}
+	return shell.RedirectDone(c, shell.PluginsPath+id+"/", "asideRetried")
 }
 
 // RequestAction returns a handler that records an action requested by an admin.

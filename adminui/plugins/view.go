@@ -10,6 +10,8 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
@@ -20,6 +22,8 @@ type pluginView struct {
 	facts     []ui.Fact
 	calls     ui.List
 	faults    ui.List
+	stacks    string
+	aside     ui.List
 	served    ui.List
 	endpoints ui.List
 	hubs      ui.List
@@ -29,7 +33,7 @@ type pluginView struct {
 // servedShown bounds the platforms on the page of a plugin.
 const servedShown = 100
 
-func newPluginView(v *shell.PageContext, p console.Plugin) pluginView {
+func newPluginView(v *shell.PageContext, p console.Plugin, faults console.PluginFaults) pluginView {
 	all := totalCalls(p.Hubs)
 	slowest, failed := ui.Metric{Label: text.Latency, Value: orDash(average(all)),
 		Note: fmt.Sprintf(text.CallsWorst, ui.Took(all.Slowest))},
@@ -42,7 +46,8 @@ func newPluginView(v *shell.PageContext, p console.Plugin) pluginView {
 		figures: []ui.Metric{slowest, failed,
 			{Label: text.InFlight, Value: fmt.Sprint(inFlight(p.Hubs)), Note: fmt.Sprintf(text.InHubs, len(p.Hubs))},
 			{Label: text.Findings, Value: ui.Number(p.Findings), Note: text.FindingsNote}},
-		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, p.Faults), served: servedList(p.Serves),
+		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, faults.Causes), stacks: stacks(faults.Causes),
+		aside: asideList(v, p.ID, faults.SetAside), served: servedList(p.Serves),
 		endpoints: endpointList(p.About.Endpoints),
 		hubs:      hubList(v, p.Hubs), log: logText(p.Log),
 	}
@@ -104,16 +109,54 @@ func callList(hubs []console.PluginHub) ui.List {
 	return list
 }
 
-func faultList(v *shell.PageContext, faults []console.PluginFault) ui.List {
+func faultList(v *shell.PageContext, causes []console.PluginCause) ui.List {
 	list := ui.List{Name: text.Faults, EmptyTitle: text.NoFaults, EmptyText: text.NoFaultsText,
-		Columns: []ui.Column{{Label: text.At}, {Label: text.Fault, Kind: ui.Wide}, {Label: text.Outcome_}}}
-	for _, fault := range faults {
+		Columns: []ui.Column{{Label: text.FaultLast}, {Label: text.Fault, Kind: ui.Wide}, {Label: text.Outcome_},
+			{Label: text.FaultCount, Kind: ui.Figure}, {Label: text.FaultFirst}, {Label: text.Version}}}
+	for _, c := range causes {
 		state, words := ui.Warn, text.FaultCall
-		if fault.Ended {
+		if c.Ended {
 			state, words = ui.Err, text.FaultEnded
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(fault.At)), ui.T(fault.Text), ui.StateCell(state, words)}})
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(c.Last)),
+			{Text: c.Text, Note: strings.TrimSpace(c.Call + " " + subject(c.Business, c.Platform, c.About))},
+			ui.StateCell(state, words), ui.T(ui.Number(c.Count)), ui.TimeCell(v.At(c.First)), ui.T(c.Version)}})
+	}
+	return list
+}
+
+// subject describes what a call is about.
+func subject(business core.BusinessID, platform, about string) string {
+	if business == 0 {
+		return about
+	}
+	return strings.TrimPrefix(fmt.Sprintf(text.SubjectOf, about, business, platform), " ")
+}
+
+// stacks returns the stacks of faults, each below its text.
+func stacks(causes []console.PluginCause) string {
+	var out strings.Builder
+	for _, c := range causes {
+		if c.Stack != "" {
+			fmt.Fprintf(&out, "%s\n%s\n\n", c.Text, c.Stack)
+		}
+	}
+	return out.String()
+}
+
+// asideList lists the requests that are set aside. An admin can retry them.
+func asideList(v *shell.PageContext, plugin string, requests []console.SetAside) ui.List {
+	list := ui.List{Name: text.SetAside, EmptyTitle: text.NoSetAside, EmptyText: pluginhost.QuarantineRule,
+		Columns: []ui.Column{{Label: text.SetAsideSince}, {Label: text.Call, Kind: ui.Wide},
+			{Label: text.Fault, Kind: ui.Wide}, {Label: text.Version}}}
+	if v.User.Role == access.Admin && len(requests) > 0 {
+		list.Choose = &ui.Button{Label: text.RetrySetAside, Action: shell.PluginsPath + plugin + "/retry/",
+			ReasonLabel: text.Why, Token: v.Token()}
+	}
+	for _, r := range requests {
+		list.Rows = append(list.Rows, ui.Row{Key: fmt.Sprint(r.ID), Name: r.Call, Cells: []ui.Cell{
+			ui.TimeCell(v.At(r.At)), {Text: r.Call, Note: subject(r.Business, r.Platform, r.About)}, ui.T(r.Fault),
+			ui.T(r.Version)}})
 	}
 	return list
 }
@@ -145,7 +188,8 @@ func endpointList(endpoints []console.PluginEndpoint) ui.List {
 func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 	list := ui.List{Name: text.InHub, EmptyTitle: text.NoHubs, EmptyText: text.RemedyPluginNever,
 		Columns: []ui.Column{{Label: text.Hub_, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version},
-			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure}, {Label: text.ReportedAt}}}
+			{Label: text.Since}, {Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure},
+			{Label: text.ReportedAt}}}
 	for _, hub := range hubs {
 		state := ui.Run
 		switch pluginhost.State(hub.State) {
@@ -159,7 +203,8 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 			state = ui.Held
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.CodeCell(hub.Hub.String()), ui.StateCell(state, hub.State), ui.T(hub.Version),
+			ui.Row{Cells: []ui.Cell{{Text: hub.Hub.String(), Code: true, Note: hub.Reason},
+				ui.StateCell(state, hub.State), ui.T(hub.Version), ui.TimeCell(v.At(hub.Since)),
 				ui.T(fmt.Sprint(hub.InFlight)),
 				ui.T(ui.Size(int(hub.Memory))), ui.TimeCell(v.At(hub.At))}})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// The intervals at which a hub reports the statistics of its plugins: after calls or a new state, and at rest.
+// The intervals at which a hub reports its plugins: after calls, and at rest. It reports a change of state at once.
 const (
 	countsInterval = 10 * time.Second
 	restInterval   = 30 * time.Second
@@ -23,8 +23,8 @@ const (
 type callCounts struct {
 	pluginhost.Observer
 	hubID      core.ID
-	reportedAt time.Time // reported
-	states     string    // of the plugins, as last reported
+	reportedAt time.Time
+	states     string // of the plugins, as last reported
 	mu         sync.Mutex
 	called     bool                                      // since the last report
 	calls      map[string]map[string]*console.PluginCall // by plugin and call
@@ -48,7 +48,7 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 	}
 	one := console.PluginCall{Count: 1, TotalTime: took, Slowest: took}
 	switch outcome {
-	case "ok", "refused", "absent", "canceled": // the plugin responded, or the caller cancelled
+	case "ok", "refused", "absent", "canceled", "set_aside": // it responded, or the call was cancelled or not made
 	default:
 		one.Failed = 1
 	}
@@ -68,38 +68,76 @@ func (t *callCounts) byPlugin(plugin string) []console.PluginCall {
 	return list
 }
 
-// takeChanged reports whether plugins were called or have another state since the last call of takeChanged.
-func (t *callCounts) takeChanged(plugins []pluginhost.Status) bool {
-	states := ""
+// statesOf returns the states of plugins in a form that can be compared.
+func statesOf(plugins []pluginhost.Status) (states string) {
 	for _, s := range plugins {
-		states += fmt.Sprintln(s.ID, s.Version, s.State, s.Description == nil)
+		states += fmt.Sprintln(s.ID, s.Version, s.State, s.Since.UnixNano(), s.Manifest, s.Description == nil)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	changed := t.called || t.states != states
-	t.called, t.states = false, states
-	return changed
+	return states
 }
 
-// reportCounts reports the statistics of the plugins in this hub, at an interval.
+// mustReport reports whether a report is due: at once after a change of state, soon after calls, and at rest as a
+// heartbeat.
+func (t *callCounts) mustReport(states string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	since := now.Sub(t.reportedAt)
+	return t.states != states || since >= restInterval || t.called && since >= countsInterval
+}
+
+// beginReport records that a report begins.
+func (t *callCounts) beginReport(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.called, t.reportedAt = false, now
+}
+
+// endReport records the reported states.
+func (t *callCounts) endReport(states string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.states = states
+}
+
+// reportCounts reports the states and the statistics of the plugins in this hub, if that is due.
 func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
-	since := now.Sub(h.counts.reportedAt)
-	if since < countsInterval || !h.counts.takeChanged(h.Status()) && since < restInterval {
+	statuses := h.Status()
+	states := statesOf(statuses)
+	if !h.counts.mustReport(states, now) {
 		return nil
 	}
-	h.counts.reportedAt = now
 	var list []console.PluginHub
-	for _, s := range h.Status() {
+	for _, s := range statuses {
 		about, err := encodeDescription(s)
 		if err != nil {
 			return err
 		}
 		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.counts.hubID, Version: s.Version,
-			State:    string(s.State),
+			State: string(s.State), Since: s.Since, Reason: stateReason(s), Build: s.Manifest,
 			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.byPlugin(s.ID),
 			Renderer: rendererID(s, about)})
 	}
-	return h.config.Reports.ReportCounts(ctx, list)
+	h.counts.beginReport(now)
+	err := h.config.Reports.ReportCounts(ctx, list)
+	if err == nil {
+		h.counts.endReport(states)
+	}
+	return err
+}
+
+// stateReason returns why a plugin is in a state that is a problem, or "".
+func stateReason(s pluginhost.Status) string {
+	switch s.State {
+	case pluginhost.Degraded:
+		return s.Health
+	case pluginhost.Backoff, pluginhost.Quarantined:
+		for _, fault := range s.Faults {
+			if fault.Ended {
+				return fault.Text
+			}
+		}
+	}
+	return ""
 }
 
 // StatusReport is the reported status of a plugin, for the command line and the console.

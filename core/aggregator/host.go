@@ -18,10 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
-	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -33,56 +31,6 @@ const (
 	readInterval  = 30 * time.Second // how often it reads the desired states, in case a notification was lost
 	peerInterval  = 10 * time.Second // the same while other replicas may have a plugin that cannot be called here
 )
-
-// Plugin is the state of a plugin that all hubs share.
-type Plugin struct {
-	ID          string
-	Enabled     bool
-	Revision    int64     // increases with each operator request
-	Restarts    int64     // number of restarts that operators requested
-	Description []byte    // the plugin's last description; nil if none yet
-	Status      string    // JSON, from the hub that reported last; "" if none yet
-	ReportedAt  time.Time // when Status was reported
-	KnownAt     time.Time // when it was first seen
-	ServedAt    time.Time // when a worker last reported having the plugin
-	Renderer    string    // that last published all its platforms' menus; "" if several did, or unknown
-}
-
-// Binding is a platform that a plugin serves, with its settings.
-type Binding struct {
-	Business core.BusinessID
-	Platform string
-	Settings []byte
-	Currency string // of the business
-}
-
-// Registry stores which plugins exist, their desired states, and the platforms that they serve.
-type Registry interface {
-	// Add adds plugins. New ones are enabled.
-	Add(ctx context.Context, ids []string) error
-	// List returns every plugin.
-	List(ctx context.Context) ([]Plugin, error)
-	// InUse returns the platforms of all businesses that a plugin serves.
-	InUse(ctx context.Context, id string) ([]Binding, error)
-}
-
-// Reports stores what hubs report about their plugins.
-type Reports interface {
-	// ReportStatus records a hub's status of a plugin, and its description if known.
-	ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error
-	// ReportCounts records the statistics of a hub's plugins.
-	ReportCounts(ctx context.Context, list []console.PluginHub) error
-	// RecordServing records that a worker has the plugins.
-	RecordServing(ctx context.Context, ids []string, at time.Time) error
-}
-
-// Platforms reads the platforms of businesses.
-type Platforms interface {
-	// Of returns the plugin that serves a platform, and its settings.
-	Lookup(ctx context.Context, business core.BusinessID, platform string) (string, relay.Access, error)
-	// Served returns the platforms of a business.
-	Served(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-}
 
 // Config configures a Host. Tracer and Hidden are optional.
 type Config struct {
@@ -102,6 +50,7 @@ type Host struct {
 	*pluginhost.Host
 	config             Config
 	counts             *callCounts
+	journal            *faultJournal
 	storedDescriptions map[string]*sdk.Description // from earlier starts; immutable
 	unchanged          []string                    // plugins in storedDescriptions with an unchanged program
 	desired            map[string]Plugin           // as last read
@@ -128,15 +77,16 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		storedDescriptions: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
 		validated: map[string]string{}, lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
 		inspecting: map[string]int{}, woken: make(chan struct{}, 1),
+		journal: &faultJournal{reports: config.Reports, counts: map[faultCause]FaultCount{}},
 	}
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
-		Observer: h.counts, Tracer: config.Tracer, Log: config.Log})
+		Observer: h.counts, Journal: h.journal, Tracer: config.Tracer, Log: config.Log})
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(h.applyDesired(ctx), h.loadDescriptions(ctx)); err != nil {
-		h.Close()
+		h.Host.Close()
 		return nil, err
 	}
 	if !slices.ContainsFunc(h.Status(), h.isNew) {
@@ -148,6 +98,23 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	}
 	return h, nil
 }
+
+// closeTimeout bounds the last report of a hub.
+const closeTimeout = 2 * time.Second
+
+// Close stops every plugin after its running calls. It then reports the last faults, and that the hub has stopped.
+func (h *Host) Close() {
+	h.Host.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := errors.Join(h.journal.flush(ctx), h.config.Reports.RemoveHub(ctx, h.counts.hubID))
+	if err != nil {
+		h.config.Log.Warn("reporting the end of the plugins failed", "error", err)
+	}
+}
+
+// Serves reports whether a plugin can be called at once, here or at another replica (relay.Plugins).
+func (h *Host) Serves(id string) bool { return h.Plugin(id).Serves() || h.servedByPeer(id) != nil }
 
 // Dir returns the directory of the plugins.
 func (h *Host) Dir() string { return h.config.Dir }
@@ -226,6 +193,11 @@ func (h *Host) applyDesired(ctx context.Context) error {
 		if !present {
 			delete(h.desired, p.ID) // it may be installed later
 		}
+		aside, err := p.RequestsSetAside()
+		if err != nil {
+			return err
+		}
+		h.UpdateSetAside(p.ID, aside)
 	}
 	return nil
 }
@@ -329,7 +301,8 @@ func (h *Host) Refresh(ctx context.Context, worker bool) error {
 func (h *Host) refresh(ctx context.Context, worker bool) error {
 	err := h.applyDesired(ctx)
 	if err == nil {
-		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()))
+		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()),
+			h.journal.flush(ctx))
 	}
 	if err == nil && worker {
 		err = h.recordServing(ctx)

@@ -46,10 +46,17 @@ func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (rela
 }
 
 func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
-	return pluginhost.Subject{
+	s := pluginhost.Subject{
 		Business: call.Business, Platform: call.Platform, Store: call.Order.StoreRefID, Settings: settings,
-		Key: call.ID.String(),
+		Key: call.ID.String(), Request: call.ID.String(), About: "call " + call.ID.String(),
 	}
+	if call.Order.ID != 0 {
+		s.About = fmt.Sprintf("order %d, %s", call.Order.ID, s.About)
+	}
+	if call.Kind == relay.RiderLocation { // each location is a call
+		s.Request, s.About = fmt.Sprintf("order %d", call.Order.ID), fmt.Sprintf("order %d", call.Order.ID)
+	}
+	return s
 }
 
 // decodePayload decodes the payload of a stored call. Its error is Invalid.
@@ -208,8 +215,7 @@ func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
 	if o.GetIdempotencyKey() != "" {
 		id, err := uuid.Parse(o.GetIdempotencyKey())
 		if err != nil {
-			return out, core.Errorf(core.Invalid, "the callback has the invalid call id %q",
-				o.GetIdempotencyKey())
+			return out, &core.Error{Code: core.Invalid, Message: "the callback has an invalid call id", Cause: err}
 		}
 		out.CallID = id
 	}
@@ -224,6 +230,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 		return relay.Message{}, err
 	}
 	about := h.inbound(plugin.ID(), in.Kind)
+	subject.About = fmt.Sprintf("request %q of the aggregator", in.Kind)
 	request := &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
 		ReceivedAt: in.ReceivedAt.UnixMilli()}
 	switch about.GetPurpose() {
@@ -237,7 +244,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 			return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
 		}
 		if translation.GetOrder() == nil {
-			return relay.Message{Ignored: translation.GetIgnored()}, nil
+			return relay.Message{Ignored: pluginhost.PublicReason(translation.GetIgnored())}, nil
 		}
 		body, err := orderBody(in.Platform, translation.GetOrder())
 		return relay.Message{Order: body}, err

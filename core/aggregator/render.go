@@ -78,7 +78,8 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		return r, core.Errorf(core.Unavailable, "the platform changed its plugin")
 	}
 	p := publication{m, w, plugin, s, pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
-		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}}
+		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String(),
+		About: fmt.Sprintf("the menu of store %q", w.StoreRef)}}
 	if !s.Listed {
 		return p.renderDelisting(ctx)
 	}

@@ -3,6 +3,7 @@ package aggregator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,15 +43,16 @@ func (h *Host) validateSettings(ctx context.Context) error {
 // request itself may be valid, and is retried once the settings are fixed.
 func (h *Host) withSettingsError(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	refusal error) error {
-	if core.CodeOf(refusal) != core.Invalid {
+	if core.CodeOf(refusal) != core.Invalid || pluginhost.IsSetAside(refusal) {
 		return refusal
 	}
 	wrong, err := settingsError(ctx, plugin, subject)
 	if err != nil || wrong == "" {
 		return refusal
 	}
-	return core.Errorf(core.Unavailable, "plugin %s rejects the settings of platform %s: %s", plugin.ID(),
-		subject.Platform, wrong)
+	return &core.Error{Code: core.Unavailable, Message: fmt.Sprintf(
+		"plugin %s rejects the settings of platform %s (settings_rejected)", plugin.ID(), subject.Platform),
+		Cause: errors.New(wrong)}
 }
 
 // InvalidSettings returns an error with the plugin's problems with the settings, and the known settings.

@@ -34,7 +34,7 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: NoopObserver{},
 		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	defer host.Close()
+	defer host.Host.Close()
 	for _, p := range known {
 		host.desired[p.ID], host.storedDescriptions[p.ID] = p, group(p.ID == "old")
 		host.Start(p.ID)

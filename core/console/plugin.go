@@ -18,7 +18,9 @@ type Plugin struct {
 	Starts     int
 	ReportedAt time.Time // when a hub last reported a change
 	Health     string    // the problem while it is degraded
+	Reason     string    // the problem in this state; "": none
 	Faults     []PluginFault
+	SetAside   int      // requests that it is not called with
 	Log        []string // its last lines, oldest first
 	Hubs       []PluginHub
 	About      PluginAbout
@@ -33,6 +35,41 @@ type PluginFault struct {
 	Ended bool // the process ended or failed to start
 }
 
+// PluginFaults are the faults of a plugin that the database keeps, the latest first.
+type PluginFaults struct {
+	Causes   []PluginCause `json:"faults"`
+	SetAside []SetAside    `json:"set_aside"`
+}
+
+// PluginCause is a cause of faults, with its latest fault.
+type PluginCause struct {
+	Kind     string          `json:"kind"` // pluginhost.FaultKind
+	Call     string          `json:"call,omitzero"`
+	Text     string          `json:"text"`
+	Stack    string          `json:"stack,omitzero"`
+	Ended    bool            `json:"ended"` // it ended the process
+	Count    int64           `json:"count"`
+	First    time.Time       `json:"first_at"`
+	Last     time.Time       `json:"last_at"`
+	Version  string          `json:"version"`
+	Business core.BusinessID `json:"business,omitzero"` // 0: none, or several
+	Platform string          `json:"platform,omitzero"`
+	About    string          `json:"about,omitzero"` // such as order 12
+}
+
+// SetAside is a request that crashed a plugin twice. The plugin is not called with it again, until an operator retries
+// it or another build runs.
+type SetAside struct {
+	ID       int64           `json:"id"`
+	Call     string          `json:"call"` // such as Menu.Render
+	Business core.BusinessID `json:"business"`
+	Platform string          `json:"platform"`
+	About    string          `json:"about"`
+	Version  string          `json:"version"`
+	Fault    string          `json:"fault"`
+	At       time.Time       `json:"at"`
+}
+
 // PluginHub is a plugin in one of the hubs.
 type PluginHub struct {
 	Plugin   string
@@ -40,6 +77,9 @@ type PluginHub struct {
 	At       time.Time // when it was reported
 	Version  string
 	State    string
+	Since    time.Time // when it entered the state
+	Reason   string    // the problem in this state; "": none
+	Build    string    // SHA-256 of the manifest that runs; only reported
 	InFlight int
 	Memory   int64 // bytes
 	Calls    []PluginCall

@@ -65,7 +65,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
 				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
-					"until they can be (%s)", quote(state.Names.EventName(platform)), err)})
+					"until they can be (%s)", quote(state.Names.EventName(platform)), core.PublicMessage(err))})
 			inspection.Uninspected = append(inspection.Uninspected, platform)
 			continue
 		}

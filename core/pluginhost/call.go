@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,22 +27,24 @@ const (
 	outcomeLate     = "late"
 	outcomeFailed   = "failed"
 	outcomeCanceled = "canceled"
+	outcomeSetAside = "set_aside"
 )
 
 // invoke makes a call to a plugin, within the plugin's concurrency limit. Calls have no side effects, so a call
-// that is lost with its process is retried once with the next process. Its errors are those of core:
+// that is lost with its process is retried once with the next process, alone. If that ends too, the request is set
+// aside. The errors are those of core, with a message that callers outside of the hub may read:
 //
 //	Invalid      the plugin rejected the request; the message says why
 //	NotFound     it does not have the capability
-//	Unavailable  it is not installed here, not running, or timed out (Internal for a decision)
+//	Unavailable  it is not installed here, not running, or timed out, or the request is set aside
 //	Internal     it failed, or its result was invalid
-func invoke[A any](ctx context.Context, p Plugin, s Subject, call string,
+func invoke[A any](ctx context.Context, p Plugin, r request,
 	do func(context.Context, *instance) (A, error)) (result A, err error) {
 	clock, outcome := p.host.config.Clock, outcomeOK
 	start := clock.Now()
-	ctx, span := p.host.config.Tracer.Start(ctx, core.ClientSpan, p.id, call)
+	ctx, span := p.host.config.Tracer.Start(ctx, core.ClientSpan, p.id, r.call)
 	defer func() {
-		p.host.config.Observer.PluginCalled(p.id, call, outcome, clock.Now().Sub(start))
+		p.host.config.Observer.PluginCalled(p.id, r.call, outcome, clock.Now().Sub(start))
 		if outcome == outcomeOK {
 			span.End("")
 		} else {
@@ -57,41 +60,71 @@ func invoke[A any](ctx context.Context, p Plugin, s Subject, call string,
 		return result, &core.Error{Code: core.Unavailable,
 			Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: minBackoff}
 	}
+	result, outcome, err = invokeSupervised(ctx, k, r, do)
+	return result, err
+}
+
+// invokeSupervised makes a call to a supervised plugin. It also returns the outcome.
+func invokeSupervised[A any](ctx context.Context, k *supervisor, r request,
+	do func(context.Context, *instance) (A, error)) (result A, outcome string, err error) {
 	var none A
 	var lost *instance
 	for {
-		i, release, err := k.acquire(ctx, lost)
+		i, release, err := k.acquire(ctx, lost, k.mustRunAlone(r))
 		if err != nil {
-			outcome = outcomeDown
-			return none, err
+			return none, outcomeDown, err
 		}
-		result, disconnected, err := attempt(ctx, i, do)
+		if k.isSetAside(ctx, i, r) {
+			release()
+			return none, outcomeSetAside, k.setAsideError(nil)
+		}
+		result, reply, err := attempt(ctx, i, do)
+		var loss *lostCall
+		alone := false
+		if reply.disconnected && ctx.Err() == nil {
+			loss, alone = i.recordLoss(r)
+		}
 		release()
+		if loss != nil && k.blame(ctx, i, *loss, alone) {
+			return none, outcomeSetAside, k.setAsideError(errors.New(i.endReason()))
+		}
 		switch {
 		case err == nil:
 			i.resetTimeouts()
-			return result, nil
-		case lost == nil && ctx.Err() == nil && disconnected:
+			k.clearSuspect(i, r)
+			return result, outcomeOK, nil
+		case lost == nil && ctx.Err() == nil && reply.disconnected:
 			lost = i
 		default:
-			outcome, err = k.mapError(ctx, call, err, disconnected)
-			i.countTimeout(outcome, callRecord{call, s.Business, s.Platform, s.Key})
-			return none, err
+			outcome, err = k.mapError(ctx, r, reply, err)
+			i.countTimeout(outcome, callRecord{r.call, r.subject.Business, r.subject.Platform, r.subject.Key})
+			return none, outcome, err
 		}
 	}
 }
 
-// attempt makes a call to an instance and checks the result. It reports whether the call was lost with the connection.
+// reply is what is known of the plugin's reply to a call.
+type reply struct {
+	disconnected bool   // the call was lost with the connection
+	stack        string // of a panic; "": unknown
+}
+
+// attempt makes a call to an instance and checks the result.
 func attempt[A any](ctx context.Context, i *instance,
-	do func(context.Context, *instance) (A, error)) (result A, disconnected bool, err error) {
-	var replied atomic.Bool
-	result, err = do(context.WithValue(ctx, replyTracker{}, &replied), i)
+	do func(context.Context, *instance) (A, error)) (result A, r reply, err error) {
+	var tracker replyTracker
+	result, err = do(context.WithValue(ctx, trackerKey{}, &tracker), i)
 	if message, ok := any(result).(proto.Message); ok && err == nil {
 		if err = checkResult(i, message); err == nil {
 			truncateTexts(message)
 		}
 	}
-	return result, err != nil && !replied.Load() && isConnectionLost(err), err
+	stack := tracker.stack.Load()
+	if stack != nil {
+		r.stack = *stack
+	}
+	r.disconnected = err != nil && !tracker.replied.Load() && isConnectionLost(err)
+	return result, r, err
 }
 
 // countTimeout updates the count of consecutive timeouts after a failed call.
@@ -136,10 +169,23 @@ func callWithin[A any](ctx context.Context, p Plugin, within time.Duration,
 	ctx, cancel := withTimeout(ctx, p.host.config.Clock, within)
 	defer cancel()
 	result, err := do(ctx)
-	if errors.As(err, new(timeoutError)) {
-		err = core.Errorf(core.Internal, "%s", err)
+	if errors.As(err, new(timeoutError)) || errors.As(err, new(setAsideError)) {
+		err = withCode(core.Internal, err)
 	}
 	return result, err
+}
+
+// withCode returns an error with another code and the same message and detail. It stays an error of its kind.
+func withCode(code core.Code, err error) error {
+	var known *core.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	changed := &core.Error{Code: code, Message: known.Message, Cause: known.Cause}
+	if errors.As(err, new(setAsideError)) {
+		return setAsideError{changed}
+	}
+	return changed
 }
 
 // checkResult returns a fault for an invalid result, such as a plan that uses more than the plugin declares.
@@ -158,49 +204,58 @@ func isConnectionLost(err error) bool {
 }
 
 // replyTracker records that the plugin itself ended a call, so that the status is the plugin's. Otherwise the status is
-// from the connection (stats.Handler).
-type replyTracker struct{}
+// from the connection.
+type replyTracker struct {
+	replied atomic.Bool
+	stack   atomic.Pointer[string] // of a panic
+}
 
-// HandleRPC sets the flag in the call's context.
-func (replyTracker) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	if _, ended := event.(*stats.InTrailer); ended {
-		if replied, ok := ctx.Value(replyTracker{}).(*atomic.Bool); ok {
-			replied.Store(true)
-		}
+// trackerKey is the key of a call's replyTracker in its context.
+type trackerKey struct{}
+
+// replyHandler updates the replyTracker of each call (stats.Handler).
+type replyHandler struct{}
+
+// HandleRPC updates the tracker in the call's context.
+func (replyHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	end, ended := event.(*stats.InTrailer)
+	tracker, ok := ctx.Value(trackerKey{}).(*replyTracker)
+	if !ended || !ok {
+		return
 	}
+	if stack := end.Trailer.Get(sdk.StackTrailer); len(stack) > 0 {
+		frames := stackIn(strings.Split(stack[0], "\n"))
+		tracker.stack.Store(&frames)
+	}
+	tracker.replied.Store(true)
 }
 
 // TagRPC does nothing.
-func (replyTracker) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (replyHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
 // TagConn does nothing.
-func (replyTracker) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (replyHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // HandleConn does nothing.
-func (replyTracker) HandleConn(context.Context, stats.ConnStats) {}
+func (replyHandler) HandleConn(context.Context, stats.ConnStats) {}
 
 // acquire returns the serving instance of a plugin, within its concurrency limit. If the plugin is starting, or has
-// just lost the caller's instance, acquire waits for up to Patience.
-func (k *supervisor) acquire(ctx context.Context, lost *instance) (*instance, func(), error) {
+// just lost the caller's instance, acquire waits for up to Patience. A call that must run alone waits for the others.
+func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*instance, func(), error) {
 	var due <-chan time.Time
 	for {
 		k.mu.Lock()
 		i, slots, changed, state := k.current, k.slots, k.changed, k.state
 		k.mu.Unlock()
 		if i != nil && i != lost {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return nil, nil, k.unavailable(state, "its concurrency limit is reached")
-			}
-			if ctx.Err() != nil { // both were ready
-				<-slots
+			free, ok := k.takeSlots(ctx, slots, alone)
+			if !ok {
 				return nil, nil, k.unavailable(state, "its concurrency limit is reached")
 			}
 			if i.beginCall() {
-				return i, func() { i.endCall(); <-slots }, nil
+				return i, func() { i.endCall(); free() }, nil
 			}
-			<-slots // it was replaced in the meantime
+			free() // it was replaced in the meantime
 			lost = i
 			continue
 		}
@@ -223,47 +278,96 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance) (*instance, fu
 	}
 }
 
+// takeSlots takes a slot for a call, or every slot for a call that must run alone. It fails if the context ends first.
+func (k *supervisor) takeSlots(ctx context.Context, slots chan struct{}, alone bool) (free func(), ok bool) {
+	wanted, taken := 1, 0
+	free = func() {
+		for range taken {
+			<-slots
+		}
+		if alone {
+			<-k.exclusive
+		}
+	}
+	if alone { // one at a time, since two would wait for each other's slots
+		wanted = cap(slots)
+		select {
+		case k.exclusive <- struct{}{}:
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+	for ; taken < wanted; taken++ {
+		select {
+		case slots <- struct{}{}:
+			if ctx.Err() == nil {
+				continue
+			}
+			taken++ // both were ready
+		case <-ctx.Done():
+		}
+		free()
+		return nil, false
+	}
+	return free, true
+}
+
 // unavailable returns the error of a plugin that cannot be called now.
 func (k *supervisor) unavailable(state State, why string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	public := why
 	if why == "" {
-		why = "it is " + string(state)
+		public = "it is " + string(state)
+		why = public
 		if len(k.faults) > 0 {
-			why += ": " + k.faults[0].Text
+			why = k.faults[0].Text
 		}
 	}
-	err := core.Errorf(core.Unavailable, "plugin %s is unavailable: %s", k.id, why)
+	err := publicError(core.Unavailable, "plugin_unavailable", "plugin "+k.id+" is unavailable: "+public, nil)
+	if why != public {
+		err.Cause = errors.New(why)
+	}
 	err.RetryAfter = minBackoff
 	return err
 }
 
-// mapError turns the error of a call into an outcome and a core error.
-func (k *supervisor) mapError(ctx context.Context, call string, err error, lost bool) (string, error) {
+// mapError turns the error of a call into an outcome and a core error. It records the fault, if it is one.
+func (k *supervisor) mapError(ctx context.Context, r request, reply reply, err error) (string, error) {
 	var wrong *sdk.Fault
-	code := status.Code(err)
+	code, plugin := status.Code(err), "plugin "+k.id
 	if errors.As(err, &wrong) || code == codes.ResourceExhausted {
-		fault := fmt.Errorf("%s: invalid response: %s", call, errorMessage(err))
-		k.recordFault(fault, false)
-		return outcomeWrong, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
+		fault := callFault(FaultInvalid, r, "invalid response: %s", errorMessage(err))
+		k.recordFault(fault)
+		return outcomeWrong, publicError(core.Internal, "plugin_invalid_result",
+			plugin+" returned an invalid result", fault)
 	}
 	switch {
 	case sdk.IsRefusal(err):
-		return outcomeRefused, core.Errorf(core.Invalid, "plugin %s: %s", k.id, errorMessage(err))
+		return outcomeRefused, rejection(k.id, errorMessage(err))
 	case sdk.IsAbsent(err):
-		return outcomeAbsent, core.Errorf(core.NotFound, "plugin %s: %s", k.id, errorMessage(err))
+		return outcomeAbsent, publicError(core.NotFound, "plugin_unsupported", plugin+" does not support this request",
+			errors.New(errorMessage(err)))
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return outcomeCanceled, ctx.Err()
 	case code == codes.DeadlineExceeded || ctx.Err() != nil:
-		fault := fmt.Errorf("%s: no response in time", call)
-		k.recordFault(fault, false)
-		return outcomeLate, timeoutError{core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)}
-	case lost:
-		return outcomeDown, crashError{core.Errorf(core.Unavailable, "plugin %s exited twice during a call (%s)", k.id,
-			call)}
+		fault := callFault(FaultDeadline, r, "no response in time")
+		k.recordFault(fault)
+		return outcomeLate, timeoutError{publicError(core.Unavailable, "plugin_timeout",
+			plugin+" did not respond in time",
+			fault)}
+	case reply.disconnected:
+		return outcomeDown, crashError{publicError(core.Unavailable, "plugin_crashed",
+			plugin+" crashed on this request",
+			fmt.Errorf("it exited twice during a call (%s)", r.call))}
 	default:
-		fault := fmt.Errorf("%s: failed: %s", call, errorMessage(err))
-		k.recordFault(fault, false)
-		return outcomeFailed, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
+		kind := FaultError
+		if reply.stack != "" || strings.HasPrefix(errorMessage(err), sdk.PanicPrefix) {
+			kind = FaultPanic
+		}
+		fault := callFault(kind, r, "failed: %s", errorMessage(err))
+		fault.stack = reply.stack
+		k.recordFault(fault)
+		return outcomeFailed, publicError(core.Internal, "plugin_failed", plugin+" failed at this request", fault)
 	}
 }

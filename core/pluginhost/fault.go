@@ -2,17 +2,23 @@ package pluginhost
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // awaitRestart waits before the next start after a fault. After too many faults it waits until an operator starts the
 // plugin or another version is installed. It reports whether the plugin is to run.
 func (k *supervisor) awaitRestart(ctx context.Context, installed string, fault error) (run bool) {
 	clock := k.host.config.Clock
-	count := k.recordFault(fault, true)
+	count := k.recordFault(faultOf(fault))
 	state, wait := Backoff, backoff(max(1, count), rand.Float64())
 	if count >= maxFaults {
 		state, wait = Quarantined, maxBackoff
@@ -41,19 +47,135 @@ func (k *supervisor) awaitRestart(ctx context.Context, installed string, fault e
 	}
 }
 
-// recordFault records a fault. It returns the number of recent faults that ended the plugin, without those caused by
-// retries of one call.
-func (k *supervisor) recordFault(fault error, ended bool) int {
+// FaultKind is the kind of a fault.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	FaultStart    FaultKind = "start"    // it did not start, or not in its new version
+	FaultCrash    FaultKind = "crash"    // its process ended, or used too much memory
+	FaultPanic    FaultKind = "panic"    // a call panicked, and the process went on
+	FaultDeadline FaultKind = "deadline" // it did not respond in time
+	FaultInvalid  FaultKind = "invalid"  // its result was invalid
+	FaultError    FaultKind = "error"    // a call failed
+)
+
+// fault is a fault with its details.
+type fault struct {
+	kind   FaultKind
+	text   string
+	stack  string
+	ended  bool       // it ended the process
+	repeat bool       // it does not count toward quarantine
+	call   string     // such as Menu.Render; "": none, or several
+	lost   []lostCall // under way when the process ended, or the call itself
+}
+
+// Error returns the text.
+func (f *fault) Error() string { return f.text }
+
+// faultOf returns the fault of an error that ended the process. The error of a start has a separate kind.
+func faultOf(err error) *fault {
+	var known *fault
+	if errors.As(err, &known) {
+		return known
+	}
+	return &fault{kind: FaultStart, text: err.Error(), ended: true}
+}
+
+// callFault returns the fault of a call that the process survived.
+func callFault(kind FaultKind, r request, format string, args ...any) *fault {
+	call := lostCall{Request{Call: r.call, Business: r.subject.Business, Platform: r.subject.Platform},
+		r.subject.Store, r.about()}
+	return &fault{kind: kind, text: r.call + ": " + fmt.Sprintf(format, args...), call: r.call, lost: []lostCall{call}}
+}
+
+// FaultReport is a fault for the journal. Faults with the same group have the same cause.
+type FaultReport struct {
+	Plugin   string
+	Version  string
+	Kind     FaultKind
+	Group    string // by stack, or else by text
+	Text     string
+	Stack    string // "": unknown
+	Ended    bool
+	Call     string          // such as Menu.Render; "": none, or several
+	Business core.BusinessID // of the call; 0: none, or several
+	Platform string
+	About    string // what the call is about, or several of them; "": nothing
+	At       time.Time
+}
+
+// report returns the fault for the journal.
+func (f *fault) report(plugin, version string, now time.Time) FaultReport {
+	r := FaultReport{Plugin: plugin, Version: version, Kind: f.kind, Text: truncate(f.text, maxFaultText),
+		Stack: truncate(f.stack, maxText), Ended: f.ended, Call: f.call, At: now}
+	var about []string
+	for _, call := range f.lost {
+		if text := strings.TrimSpace(call.request.Call + " " + call.about); !slices.Contains(about, text) {
+			about = append(about, text)
+		}
+	}
+	if len(f.lost) == 1 {
+		r.Call, r.Business, r.Platform = f.lost[0].request.Call, f.lost[0].request.Business, f.lost[0].request.Platform
+		about = []string{f.lost[0].about}
+	}
+	r.About = truncate(strings.Join(about, ", "), maxFaultText)
+	cause := f.stack
+	if cause == "" {
+		cause, _, _ = strings.Cut(f.text, lastLogLine)
+		cause = variable.ReplaceAllString(strings.TrimSuffix(cause, ")"), "#")
+	}
+	r.Group = fmt.Sprintf("%x", sha256.Sum256([]byte(string(f.kind)+"\n"+r.Call+"\n"+cause)))[:32]
+	return r
+}
+
+// variable matches what differs between faults with the same cause: quoted values, addresses and numbers.
+var variable = regexp.MustCompile(`"[^"]*"|0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+`)
+
+// maxFrames bounds the frames of a stack that groups faults.
+const maxFrames = 12
+
+// frameOf matches the end of a line with the position of a frame, which differs between processes.
+var frameOf = regexp.MustCompile(` \+0x[0-9a-f]+$`)
+
+// stackIn returns the frames of the first stack in log lines, without what differs between processes.
+func stackIn(log []string) string {
+	var frames []string
+	started := false
+	for _, line := range log {
+		switch {
+		case strings.HasPrefix(line, "goroutine "):
+			if started {
+				return strings.Join(frames, "\n")
+			}
+			started = true
+		case !started || len(frames) >= 2*maxFrames:
+		case strings.HasPrefix(line, "\t"):
+			frames = append(frames, "  "+frameOf.ReplaceAllString(strings.TrimSpace(line), ""))
+		case strings.HasSuffix(line, ")") && strings.Contains(line, "("):
+			frames = append(frames, line[:strings.LastIndex(line, "(")])
+		}
+	}
+	return strings.Join(frames, "\n")
+}
+
+// recordFault records a fault. It returns the number of recent faults that ended the plugin. The faults of one request
+// count once.
+func (k *supervisor) recordFault(f *fault) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.host.config.Clock.Now()
-	k.faults = slices.Insert(k.faults, 0, Fault{now, truncate(fault.Error(), maxFaultText), ended})
+	k.faults = slices.Insert(k.faults, 0, Fault{now, truncate(f.text, maxFaultText), f.ended, f.kind})
 	k.faults = k.faults[:min(len(k.faults), maxRecordedFaults)]
-	var late hungError
-	if k.recentCrashes = withinWindow(k.recentCrashes, now); ended && !(errors.As(fault, &late) && late.sameCall) {
-		k.recentCrashes = append(k.recentCrashes, now)
+	k.recentCrashes = withinWindow(k.recentCrashes, now)
+	if f.ended && !f.repeat {
+		k.recordCrash(now, f.lost)
 	}
-	k.log.log.Warn("plugin fault", "fault", k.faults[0].Text, "ended", ended)
+	if journal := k.host.config.Journal; journal != nil {
+		journal.RecordFault(f.report(k.id, k.version, now))
+	}
+	k.log.log.Warn("plugin fault", "fault", k.faults[0].Text, "kind", f.kind, "ended", f.ended)
 	return len(k.recentCrashes)
 }
 
@@ -64,7 +186,7 @@ func (k *supervisor) resetFaults() {
 	k.faults, k.recentCrashes = nil, nil
 }
 
-// withinWindow returns the times within the window.
-func withinWindow(times []time.Time, now time.Time) []time.Time {
-	return slices.DeleteFunc(times, func(at time.Time) bool { return now.Sub(at) >= faultWindow })
+// withinWindow returns the crashes within the window.
+func withinWindow(crashes []crash, now time.Time) []crash {
+	return slices.DeleteFunc(crashes, func(c crash) bool { return now.Sub(c.at) >= faultWindow })
 }

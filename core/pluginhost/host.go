@@ -22,7 +22,7 @@ import (
 // Observer receives the metrics of plugins.
 type Observer interface {
 	// PluginCalled reports a finished call, such as Menu.CheckItems. The outcome is ok, refused (invalid request),
-	// absent, wrong (invalid result), down, late, failed or canceled.
+	// absent, wrong (invalid result), down, late, failed, canceled or set_aside (not made).
 	PluginCalled(plugin, call, outcome string, took time.Duration)
 	// PluginEntered reports that a plugin has entered a state.
 	PluginEntered(plugin string, state State)
@@ -40,6 +40,7 @@ type Config struct {
 	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting
 	Clock          core.Clock
 	Observer       Observer
+	Journal        Journal      // nil: faults and requests that are set aside are only kept in memory
 	Tracer         *core.Tracer // nil: none
 	Log            *slog.Logger
 }

@@ -113,7 +113,8 @@ func TestRepeatedFaultsQuarantineThePlugin(t *testing.T) {
 func TestOldFaultsDoNotCountForQuarantine(t *testing.T) {
 	now := time.Now()
 	late := now.Add(-9 * time.Minute)
-	require.Equal(t, []time.Time{late, now}, withinWindow([]time.Time{now.Add(-10 * time.Minute), late, now}, now))
+	require.Equal(t, []crash{{at: late}, {at: now}},
+		withinWindow([]crash{{at: now.Add(-10 * time.Minute)}, {at: late}, {at: now}}, now))
 }
 
 func TestCallsReceiveOnlyTheirBusinessSettings(t *testing.T) {

@@ -37,14 +37,18 @@ type instance struct {
 	dir         string
 	output      sync.WaitGroup
 
-	hung   chan hungError // receives after too many consecutive timeouts
-	memory atomic.Uint64  // bytes, as last measured
+	hung   chan *fault   // receives after too many consecutive timeouts
+	memory atomic.Uint64 // bytes, as last measured
 
 	mu       sync.Mutex
 	calls    int
 	timeouts []callRecord // consecutive calls that timed out, except checks of items
 	draining bool
 	idle     chan struct{} // closed when it is draining and no call is running
+
+	lost         []lostCall // calls that were lost with the process
+	lostTogether int        // calls under way when the first was lost
+	retired      bool       // the hub ends the process on purpose
 }
 
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.
@@ -57,7 +61,7 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{installed: p, dir: dir, hung: make(chan hungError, 1), idle: make(chan struct{})}
+	i := &instance{installed: p, dir: dir, hung: make(chan *fault, 1), idle: make(chan struct{})}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
 		_ = os.RemoveAll(dir)
@@ -116,7 +120,7 @@ func (i *instance) connect(log *logBuffer) error {
 		secure = credentials.NewTLS(config.TLSConfig)
 	}
 	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0),
-		grpc.WithStatsHandler(replyTracker{}),
+		grpc.WithStatsHandler(replyHandler{}),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", address.String())
 		}))
@@ -229,21 +233,19 @@ func (i *instance) recordTimeout(call callRecord) {
 		return
 	}
 	select {
-	case i.hung <- hungError{sameCall: len(slices.Compact(slices.Clone(i.timeouts))) == 1}:
+	case i.hung <- hungFault(len(slices.Compact(slices.Clone(i.timeouts))) == 1):
 	default:
 	}
 }
 
-// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single
-// call do not count toward quarantine, because one bad call must not stop all others.
-type hungError struct{ sameCall bool }
-
-// Error states the number of calls.
-func (h hungError) Error() string {
-	if h.sameCall {
-		return fmt.Sprintf("it timed out in %d consecutive calls, all retries of one", maxTimeouts)
+// hungFault returns the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a
+// single call do not count toward quarantine, because one bad call must not stop all others.
+func hungFault(sameCall bool) *fault {
+	text := fmt.Sprintf("it timed out in %d consecutive calls", maxTimeouts)
+	if sameCall {
+		text += ", all retries of one"
 	}
-	return fmt.Sprintf("it timed out in %d consecutive calls", maxTimeouts)
+	return &fault{kind: FaultDeadline, text: text, ended: true, repeat: sameCall}
 }
 
 // measureMemory returns the memory of the plugin and its children, in bytes.

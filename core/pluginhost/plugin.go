@@ -3,11 +3,12 @@ package pluginhost
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -46,6 +47,8 @@ type Subject struct {
 	Settings []byte // of the platform: a JSON object, or empty
 	Currency string // of the business, ISO 4217; "" for calls without amounts
 	Key      string // the same for every retry of a call
+	Request  string // identifies the request across retries; "": its content does
+	About    string // what the call is about, for people, such as order 12
 }
 
 func (s Subject) call() *sdk.Call {
@@ -63,7 +66,9 @@ func (p Plugin) Description() *sdk.Description {
 
 // CheckSettings returns the problems of the subject's settings.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
-	return invoke(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
+	s.About = "the settings"
+	return invoke(ctx, p, newRequest("Plugin.Configure", s), func(ctx context.Context, i *instance) ([]*sdk.Problem,
+		error) {
 		problems, err := i.client.Configure(ctx, s.call())
 		for _, problem := range problems {
 			truncateTexts(problem)
@@ -76,8 +81,16 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 // timeout is Internal: a failure at these items, and no sign that the plugin hangs.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	items []*sdk.Item) ([]*sdk.Finding, error) {
+	content := func() []proto.Message {
+		list := make([]proto.Message, len(items))
+		for n, item := range items {
+			list[n] = item
+		}
+		return list
+	}
 	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
-		return invoke(ctx, p, s, checkItemsCall, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+		return invoke(ctx, p, request{checkItemsCall, s, content}, func(ctx context.Context,
+			i *instance) ([]*sdk.Finding, error) {
 			return i.client.CheckItems(ctx, s.call(), items)
 		})
 	})
@@ -94,14 +107,14 @@ const renderTimeout = 20 * time.Second
 // failure at this menu.
 func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
-		return requestDecision(ctx, p, s, "Menu.Render",
+		return requestDecision(ctx, p, newRequest("Menu.Render", s, menu),
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
 	})
 }
 
 // InterpretPublish interprets the aggregator's response to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, s, "Menu.InterpretPublish",
+	return invoke(ctx, p, newRequest("Menu.InterpretPublish", s, response),
 		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 			return i.client.InterpretPublish(ctx, s.call(), response)
 		})
@@ -112,7 +125,7 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
-		return requestDecision(ctx, p, s, "Menu.PlanUnlist",
+		return requestDecision(ctx, p, newRequest("Menu.PlanUnlist", s, r),
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 	})
 }
@@ -120,15 +133,18 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 // Translate translates an inbound request that places or cancels an order. An order with malformed numbers is
 // rejected, and recorded as a fault of the plugin.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	t, err := invoke(ctx, p, s, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+	about := newRequest("Orders.Translate", s, request)
+	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		return i.client.Translate(ctx, s.call(), request)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err := sdk.CheckOrder(t.GetOrder()); err != nil {
-		p.ReportFault(fmt.Errorf("Orders.Translate: %s", oneLine(err)))
-		return nil, core.Errorf(core.Invalid, "plugin %s returned an invalid order: %s", p.id, oneLine(err))
+		fault := callFault(FaultInvalid, about, "%s", oneLine(err))
+		p.recordFault(fault)
+		return nil, publicError(core.Invalid, "plugin_invalid_result", "plugin "+p.id+" returned an invalid order",
+			fault)
 	}
 	return t, nil
 }
@@ -136,28 +152,28 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 // PlanAcknowledge plans the acknowledgement of an order.
 func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Orders.PlanAcknowledge",
+	return requestDecision(ctx, p, newRequest("Orders.PlanAcknowledge", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
 }
 
 // PlanOrderStatus plans the update of an order's state.
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Orders.PlanStatus",
+	return requestDecision(ctx, p, newRequest("Orders.PlanStatus", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
 }
 
 // PlanItemsOOS plans the report that items of an order are out of stock.
 func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Orders.PlanItemsOOS",
+	return requestDecision(ctx, p, newRequest("Orders.PlanItemsOOS", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
 }
 
 // InterpretItemsOOS interprets the aggregator's response to that report.
 func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
 	response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
-	return invoke(ctx, p, s, "Orders.InterpretItemsOOS",
+	return invoke(ctx, p, newRequest("Orders.InterpretItemsOOS", s, response),
 		func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
 			return i.client.InterpretItemsOOS(ctx, s.call(), response)
 		})
@@ -166,35 +182,35 @@ func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
 // PlanRiderStatus plans the update of a rider's status.
 func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Riders.PlanStatus",
+	return requestDecision(ctx, p, newRequest("Riders.PlanStatus", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
 }
 
 // PlanRiderLocation plans the update of a rider's location.
 func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Riders.PlanLocation",
+	return requestDecision(ctx, p, newRequest("Riders.PlanLocation", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
 // PlanStoreAction plans the opening or closing of a store.
 func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Availability.PlanStore",
+	return requestDecision(ctx, p, newRequest("Availability.PlanStore", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
 // PlanItemAction plans the enabling or disabling of items and options.
 func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Availability.PlanItems",
+	return requestDecision(ctx, p, newRequest("Availability.PlanItems", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
 }
 
 // InterpretAvailability interprets the aggregator's response to such a change.
 func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, s, "Availability.InterpretAnswer",
+	return invoke(ctx, p, newRequest("Availability.InterpretAnswer", s, response),
 		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 			return i.client.InterpretAvailability(ctx, s.call(), action, response)
 		})
@@ -203,14 +219,14 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return requestDecision(ctx, p, s, "Actions.PlanAction",
+	return requestDecision(ctx, p, newRequest("Actions.PlanAction", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
 }
 
 // InterpretResponse interprets the aggregator's response to an action.
 func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
 	response *sdk.Response) (*sdk.ActionOutcome, error) {
-	return invoke(ctx, p, s, "Actions.InterpretResponse",
+	return invoke(ctx, p, newRequest("Actions.InterpretResponse", s, response),
 		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 			return i.client.InterpretResponse(ctx, s.call(), action, response)
 		})
@@ -219,28 +235,36 @@ func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
 // InterpretCallback interprets an inbound request that carries the result of an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	return invoke(ctx, p, s, "Actions.InterpretCallback",
+	return invoke(ctx, p, newRequest("Actions.InterpretCallback", s, request),
 		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 			return i.client.InterpretCallback(ctx, s.call(), request)
 		})
 }
 
 // requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of
-// this call, and no reason to wait for the plugin.
-func requestDecision(ctx context.Context, p Plugin, s Subject, call string,
+// this call, and no reason to wait for the plugin. A request that is set aside is Invalid, because a retry is useless.
+func requestDecision(ctx context.Context, p Plugin, r request,
 	do func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	decision, err := invoke(ctx, p, s, call,
+	decision, err := invoke(ctx, p, r,
 		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return do(ctx, i.client) })
-	if errors.As(err, new(timeoutError)) || errors.As(err, new(crashError)) {
-		err = core.Errorf(core.Internal, "%s", err)
+	switch {
+	case errors.As(err, new(timeoutError)), errors.As(err, new(crashError)):
+		err = withCode(core.Internal, err)
+	case errors.As(err, new(setAsideError)):
+		err = withCode(core.Invalid, err)
 	}
 	return decision, err
 }
 
-// ReportFault records a fault in a plugin's output that was found after the call.
-func (p Plugin) ReportFault(fault error) {
+// IsSetAside reports whether an error means that the request is set aside.
+func IsSetAside(err error) bool { return errors.As(err, new(setAsideError)) }
+
+// ReportFault records a fault that was found without a call, or after it.
+func (p Plugin) ReportFault(err error) { p.recordFault(&fault{kind: FaultInvalid, text: err.Error()}) }
+
+func (p Plugin) recordFault(f *fault) {
 	if k := p.host.supervisor(p.id); k != nil {
-		k.recordFault(fault, false)
+		k.recordFault(f)
 	}
 }
 

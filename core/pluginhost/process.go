@@ -158,6 +158,9 @@ func (p *process) kill() {
 	}(p.cmd.Process.Pid)
 }
 
+// lastLogLine separates the exit status from the last log line, which need not be about the end.
+const lastLogLine = ", with the last log line: "
+
 // exitReason describes how the process ended, after it has.
 func (p *process) exitReason() string {
 	text := "it exited"
@@ -171,7 +174,7 @@ func (p *process) exitReason() string {
 		}
 	}
 	if len(log) > 0 {
-		text += ", with the last log line: " + truncate(log[len(log)-1], maxFaultText)
+		text += lastLogLine + truncate(log[len(log)-1], maxFaultText)
 	}
 	return text
 }

@@ -29,6 +29,7 @@ type Fault struct {
 	At    time.Time `json:"at"`
 	Text  string    `json:"text"`
 	Ended bool      `json:"ended"` // it ended the process; too many cause quarantine
+	Kind  FaultKind `json:"kind,omitzero"`
 }
 
 // Status is the status of a plugin.
@@ -58,6 +59,11 @@ const (
 	maxTimeouts       = 5 // consecutive calls that time out
 	healthTimeout     = time.Second
 )
+
+// QuarantineRule describes when a plugin is quarantined and what ends that, for people.
+const QuarantineRule = "A plugin that cannot start, or crashes on different requests, 5 times in 10 minutes is " +
+	"quarantined. It restarts when an operator restarts or enables it, or when another version is installed. " +
+	"A request that crashes it twice is set aside, and counts once."
 
 // backoff returns the delay before the next start after one or more faults. It doubles with each. The jitter, from 0
 // to 1, takes off up to a quarter, so that plugins that failed together do not restart together.

@@ -32,9 +32,12 @@ type supervisor struct {
 	changed       chan struct{}
 	version       string
 	starts        int
-	health        string      // the problem while it is degraded
-	faults        []Fault     // newest first
-	recentCrashes []time.Time // recent faults that ended the process
+	health        string                // the problem while it is degraded
+	faults        []Fault               // newest first
+	recentCrashes []crash               // recent faults that ended the process
+	suspects      map[Request]time.Time // under way when a process ended, by the time of the last end
+	setAside      map[Request]bool
+	exclusive     chan struct{} // held by a call that runs alone
 }
 
 // desiredState is the desired state of a plugin.
@@ -45,7 +48,8 @@ type desiredState struct {
 
 func newSupervisor(h *Host, id string) *supervisor {
 	log := &logBuffer{log: h.config.Log.With("plugin", id), clock: h.config.Clock}
-	k := &supervisor{host: h, id: id, log: log, requests: make(chan desiredState, 16), changed: make(chan struct{})}
+	k := &supervisor{host: h, id: id, log: log, requests: make(chan desiredState, 16), changed: make(chan struct{}),
+		suspects: map[Request]time.Time{}, setAside: map[Request]bool{}, exclusive: make(chan struct{}, 1)}
 	k.setState(Discovered)
 	return k
 }
@@ -200,7 +204,7 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 		case <-i.process.ended:
 			stopTimer()
 			k.terminate(i)
-			return true, fmt.Errorf("its process exited (%s)", i.process.exitReason())
+			return true, crashFault(i, fmt.Sprintf("its process exited (%s)", i.process.exitReason()))
 		case fault := <-i.hung:
 			stopTimer()
 			k.terminate(i)
@@ -216,10 +220,16 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 		case <-due:
 			if fault := k.checkHealth(ctx, i, &misses); fault != nil {
 				k.terminate(i)
-				return true, fault
+				return true, crashFault(i, fault.Error())
 			}
 		}
 	}
+}
+
+// crashFault returns the fault of an instance that has ended, with the calls that were lost.
+func crashFault(i *instance, text string) *fault {
+	return &fault{kind: FaultCrash, text: text, stack: stackIn(i.process.log.after(i.process.logStart)), ended: true,
+		lost: i.lostCalls()}
 }
 
 // checkHealth checks the health of a plugin. It fails after too many consecutive misses, or if the plugin exceeds its

@@ -26,7 +26,8 @@ func (k *supervisor) upgrade(ctx context.Context, old *instance, w desiredState)
 		k.version = old.installed.manifest.Version
 		k.mu.Unlock()
 		if lost := k.saveFallback(old); lost != nil {
-			k.recordFault(fmt.Errorf("storing version %s failed: %w", old.installed.manifest.Version, lost), false)
+			k.recordFault(&fault{kind: FaultStart,
+				text: fmt.Sprintf("storing version %s failed: %v", old.installed.manifest.Version, lost)})
 		}
 		w.reply(k.rejectUpgrade(p.manifestDigest, old.installed.manifest.Version, err))
 		return old
@@ -71,7 +72,7 @@ func (k *supervisor) dropFallback() {
 func (k *supervisor) rejectUpgrade(text, serves string, cause error) error {
 	k.rejectedDigest = text
 	err := fmt.Errorf("the upgrade was rejected, and version %s runs until the hub restarts: %w", serves, cause)
-	k.recordFault(err, false)
+	k.recordFault(&fault{kind: FaultStart, text: err.Error()})
 	return err
 }
 
@@ -87,8 +88,9 @@ func (k *supervisor) drain(i *instance, last bool) {
 	case <-i.startDraining():
 	case <-i.process.ended:
 	case <-due:
-		k.recordFault(errors.New("its calls did not end in time and were cancelled"), false)
+		k.recordFault(&fault{kind: FaultDeadline, text: "its calls did not end in time and were cancelled"})
 	}
+	i.retire()
 	drain, cancel := withTimeout(context.Background(), k.host.config.Clock, healthTimeout)
 	defer cancel()
 	_ = i.client.Drain(drain) // a chance to clean up; the result does not matter

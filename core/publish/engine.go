@@ -178,14 +178,15 @@ const endMargin = 5 * time.Second
 func (e *Engine) publish(ctx context.Context, work Work) (result Result, response queue.Response) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			result = renderFailure(work, core.Errorf(core.Internal, "the hub failed: %v", p), e.Clock.Now())
+			err := &core.Error{Code: core.Internal, Message: "the hub failed", Cause: fmt.Errorf("%v", p)}
+			result = e.renderFailed(work, err)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, work.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
 	defer cancel()
 	menu, err := e.render(ctx, work)
 	if err != nil {
-		return renderFailure(work, err, e.Clock.Now()), queue.NoRequest
+		return e.renderFailed(work, err), queue.NoRequest
 	}
 	result, send := renderResult(work, menu, e.Clock.Now())
 	if !send {
@@ -196,6 +197,18 @@ func (e *Engine) publish(ctx context.Context, work Work) (result Result, respons
 		response = queue.Responded
 	}
 	return finalResult(result, sent, e.Clock.Now()), response
+}
+
+// renderFailed returns the result of a failed rendering, and logs the detail of the error. The message of the result is
+// for people outside of the hub.
+func (e *Engine) renderFailed(work Work, err error) Result {
+	result := renderFailure(work, err, e.Clock.Now())
+	if result.State != leftToPeer {
+		e.Log.Info("rendering a menu failed", "business", work.Business, "store", work.StoreRef, "platform",
+			work.Platform,
+			"error", err)
+	}
+	return result
 }
 
 // render renders a menu when the replica has capacity. If there is none within half of the lease, it releases the

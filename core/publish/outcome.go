@@ -80,7 +80,8 @@ func renderFailure(work Work, err error, now time.Time) Result {
 	if errors.As(err, &snooze) {
 		return Result{Work: work, State: leftToPeer, RetryAt: snooze.Until}
 	}
-	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
+	result := Result{Work: work, State: Waiting, Message: core.PublicMessage(err), RetryAt: now, Digest: work.Digest,
+		At: now}
 	var fault *core.Error
 	switch code := core.CodeOf(err); {
 	case code == core.Invalid:

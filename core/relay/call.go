@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -18,11 +17,15 @@ const (
 	startMargin = 13 * time.Second
 )
 
+// errPanic is the error of a call whose planning or interpretation panicked.
+var errPanic = core.Errorf(core.Internal, "the hub failed")
+
 // execute plans a call, sends it and evaluates the response.
 func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			result = notSent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
+			e.Log.Error("making a call failed", "call", c.ID, "panic", p)
+			result = planFailure(c, errPanic, e.Clock.Now())
 		}
 	}()
 	if c.Plugin == core.ServedByMerchant || c.Plugin == "" {
@@ -31,26 +34,36 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	if until := e.throttledUntil(c); !until.IsZero() {
 		return delayThrottled(c, until, e.Clock.Now())
 	}
+	if reason := e.absent.reason(c.Plugin, e.Plugins, e.Clock.Now()); reason != "" {
+		return delayAbsent(c, reason, e.Clock.Now())
+	}
 	ctx, cancel := context.WithTimeout(calls, planTimeout)
 	defer cancel()
 	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
 	if err != nil {
-		return delayUnavailable(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
+		e.Log.Warn("reading the settings of a platform failed", "call", c.ID, "platform", c.Platform, "error", err)
+		return delayUnavailable(c, "reading the settings of the platform failed: "+core.PublicMessage(err),
+			e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
 	var snooze core.Snooze
 	var fault *core.Error
+	if err != nil && !errors.As(err, &snooze) {
+		e.Log.Info("planning a call failed", "call", c.ID, "kind", c.Kind, "platform", c.Platform, "error", err)
+	}
 	switch code := core.CodeOf(err); {
 	case errors.As(err, &snooze):
 		return Result{Call: c, State: leftToPeer, RetryAt: snooze.Until}
 	case code == core.Invalid:
-		return Result{Call: c, State: Failed, Message: err.Error(), FinishedAt: e.Clock.Now()}
+		return Result{Call: c, State: Failed, Message: core.PublicMessage(err), FinishedAt: e.Clock.Now()}
 	case code == core.NotFound:
-		return Result{Call: c, State: Skipped, Message: err.Error(), FinishedAt: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: core.PublicMessage(err), FinishedAt: e.Clock.Now()}
 	case code == core.Internal && errors.As(err, &fault):
-		return notSent(c, Plan{}, fmt.Errorf("planning the call failed: %w", err), e.Clock.Now())
+		return planFailure(c, err, e.Clock.Now())
 	case err != nil:
-		return delayUnavailable(c, "planning the call failed: "+err.Error(), e.Clock.Now())
+		reason := "planning the call failed: " + core.PublicMessage(err)
+		e.absent.mark(c.Plugin, e.Plugins, e.Clock.Now(), reason)
+		return delayUnavailable(c, reason, e.Clock.Now())
 	case decision.Plan == nil:
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
 			FinishedAt: e.Clock.Now()}

@@ -77,6 +77,7 @@ type Engine struct {
 	Config
 	Dependencies
 	engine *queue.Engine[Call, Result]
+	absent absentPlugins
 
 	mu        sync.Mutex
 	throttled map[throttle]time.Time // until when

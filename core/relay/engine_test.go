@@ -29,6 +29,14 @@ type fakeDependencies struct {
 	hanging  chan struct{}
 	sending  int // requests so far to an aggregator that hangs
 	sent     []string
+	asked    int  // calls planned of platform down
+	absent   bool // the plugin does not serve
+}
+
+func (b *fakeDependencies) Serves(string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.absent
 }
 
 func (b *fakeDependencies) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
@@ -77,6 +85,12 @@ func (b *fakeDependencies) Plan(_ context.Context, c Call, _ []byte) (Decision, 
 	case "fails":
 		return Decision{}, core.Errorf(core.Internal, "a fault")
 	case "down":
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.asked++
+		if !b.absent && b.asked > 1 {
+			break
+		}
 		return Decision{}, core.Errorf(core.Unavailable, "a fault")
 	case "cut":
 		return Decision{}, errors.New("a fault")
@@ -97,7 +111,8 @@ func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 
 func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
 	if c.Platform == "unread" {
-		return Outcome{}, errors.New("the plugin crashed")
+		return Outcome{}, &core.Error{Code: core.Internal, Message: "the plugin crashed",
+			Cause: errors.New("at main.go:1")}
 	}
 	return Outcome{}, core.Errorf(core.NotFound, "this plugin reads no responses")
 }
@@ -253,8 +268,67 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 		stop()
 		r := b.results[0]
 		require.Equal(t, []any{Waiting, !attempted, attempted}, []any{r.State, r.Uncounted, r.Attempt != nil}, platform)
-		require.Contains(t, r.Message, "a fault")
+		public := map[string]string{"panics": "the hub failed", "fails": "a fault", "down": "a fault",
+			"cut": "the hub failed"}
+		require.Equal(t, "planning the call failed: "+public[platform], r.Message)
+		if attempted {
+			require.Equal(t, r.Message, r.Attempt.Error, "integrators read the record too")
+		}
 	}
+}
+
+func TestAbsentPluginIsAskedOnce(t *testing.T) {
+	b := &fakeDependencies{absent: true}
+	b.calls("down", 3, 1)
+	e, stop := b.run(t, Config{})
+	requeue := func(calls int) { // as the database does at the time of the retry
+		await(t, func() bool { return b.finished("down") == calls })
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, r := range b.results {
+			require.Equal(t, []any{Waiting, true, "planning the call failed: a fault"},
+				[]any{r.State, r.Uncounted, r.Message}, "the reason is on record")
+			b.due = append(b.due, r.Call)
+		}
+		b.results = nil
+		e.Wake()
+	}
+	requeue(1)
+	b.mu.Lock()
+	b.calls("down", 3, 5)
+	b.mu.Unlock()
+	for range 20 {
+		requeue(6)
+	}
+	await(t, func() bool { return b.finished("down") == 6 })
+	b.mu.Lock()
+	require.Equal(t, 1, b.asked)
+	b.absent = false
+	b.mu.Unlock()
+	requeue(6)
+	await(t, func() bool { return b.finished("down") == 6 })
+	stop()
+	for _, r := range b.results {
+		require.Equal(t, Done, r.State)
+	}
+	require.Equal(t, 7, b.asked)
+}
+
+func TestAbsentPluginIsAskedFromTimeToTime(t *testing.T) {
+	b, now := &fakeDependencies{absent: true}, time.Now()
+	var a absentPlugins
+	a.mark("p", b, now, "down")
+	require.Equal(t, "down", a.reason("p", b, now.Add(absentInterval-1)))
+	require.Empty(t, a.reason("p", b, now.Add(absentInterval)))
+	require.Empty(t, a.reason("other", b, now))
+	b.absent = false
+	require.Empty(t, a.reason("p", b, now))
+
+	for age, pause := range map[time.Duration]time.Duration{0: unavailablePause, 20 * time.Second: 5 * time.Second,
+		time.Hour: maxAbsentPause} {
+		require.Equal(t, now.Add(pause), delayAbsent(Call{Since: now.Add(-age)}, "down", now).RetryAt)
+	}
+	require.Equal(t, Failed, delayAbsent(Call{Since: now.Add(-unavailableLimit)}, "down", now).State)
 }
 
 func TestUnreadableResponseIsNotSuccess(t *testing.T) {

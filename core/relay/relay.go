@@ -251,6 +251,8 @@ type Plugins interface {
 	// Interpret reads a response. The outcome's state is "" if the plugin does not decide it. If Interpret fails for
 	// a response that the plan counts as success, the call is retried.
 	Interpret(ctx context.Context, call Call, settings []byte, response Response) (Outcome, error)
+	// Serves reports whether a plugin can be called at once, here or at another replica.
+	Serves(plugin string) bool
 }
 
 // Accept is who accepts the orders of a platform.

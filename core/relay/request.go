@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -31,7 +32,7 @@ func (p Plan) buildRequest(access Access) (Request, error) {
 	}
 	target, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
 	if err != nil || target.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
-		return Request{}, fmt.Errorf("the plan's path %.200q is not a path", p.Path)
+		return Request{}, errors.New("the plan's path is not a path")
 	}
 	query := base.Query()
 	for name, value := range p.Query {

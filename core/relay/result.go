@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -23,6 +24,7 @@ func schedule() retry.Schedule { return retry.Default(time.Second) }
 const (
 	unavailablePause = 2 * time.Second
 	unavailableLimit = 24 * time.Hour
+	maxAbsentPause   = 15 * time.Second
 )
 
 // delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is
@@ -33,6 +35,14 @@ func delayUnavailable(c Call, reason string, now time.Time) Result {
 	if now.Sub(c.Since) >= unavailableLimit {
 		r.State, r.Message = Failed, "failed after a day: "+reason
 	}
+	return r
+}
+
+// delayAbsent delays a call while its plugin does not serve. The pause is a quarter of the time that the call has
+// waited.
+func delayAbsent(c Call, reason string, now time.Time) Result {
+	r := delayUnavailable(c, reason, now)
+	r.RetryAt = now.Add(min(max(unavailablePause, now.Sub(c.Since)/4), maxAbsentPause))
 	return r
 }
 
@@ -69,6 +79,12 @@ func notSent(c Call, plan Plan, why error, now time.Time) Result {
 		Outcome{}, now)
 }
 
+// planFailure returns the result of a call that could not be planned. Callers outside of the hub read it, so it has no
+// detail.
+func planFailure(c Call, why error, now time.Time) Result {
+	return notSent(c, Plan{}, errors.New("planning the call failed: "+core.PublicMessage(why)), now)
+}
+
 // interpretFailure returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides
 // if the plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome
 // is unknown, and the call is retried with the same key.
@@ -76,7 +92,7 @@ func interpretFailure(plan Plan, response Response, why error) Outcome {
 	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
 		return Outcome{}
 	}
-	return Outcome{State: OutcomeRetry, Message: "the response could not be read: " + why.Error()}
+	return Outcome{State: OutcomeRetry, Message: "the response could not be read: " + core.PublicMessage(why)}
 }
 
 // resultOf returns the result of an attempt. The plugin's interpretation of the response decides, or else the plan's

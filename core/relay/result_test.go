@@ -144,8 +144,8 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 			a *Access) {
 			a.Secrets = map[string]string{"token": "s3\n"}
 		},
-		"the plan's path": func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
-		"the plan's path \"@evil.example/\" is not": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
+		"the plan's path":        func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
+		"the plan's path is not": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {
 		p, a := plan, Access{BaseURLs: map[string]string{"api": access.BaseURLs["api"]}, Secrets: access.Secrets}
 		spoil(&p, &a)

@@ -75,7 +75,7 @@ if ! contained "$entry" doctor >"$dir/doctor"; then
 	exit 1
 fi
 for plugin in "$image"/plugins/*/; do
-	grep -q "ok .*plugin $(basename "$plugin") .*starts and responds" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
+	grep -q "ok .*plugin $(basename "$plugin") .*trial start here of .* succeeded" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
 done
 [ "$(sql "$port" "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'servery'")" = t ] ||
 	{ say "the hub connects to the database without TLS"; exit 1; }

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -126,11 +127,33 @@ func (s *Server) runCall(ctx context.Context, method string, call func(context.C
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("plugin panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = status.Errorf(codes.Internal, "the plugin panicked: %v", r)
+			stack := string(debug.Stack())
+			log.Error("plugin panicked", "panic", fmt.Sprint(r), "stack", stack)
+			_ = grpc.SetTrailer(ctx, metadata.Pairs(StackTrailer, panicStack(stack)))
+			err = status.Errorf(codes.Internal, PanicPrefix+"%v", r)
 		}
 	}()
 	return statusError(ctx, call(context.WithValue(ctx, loggerKey{}, log)))
+}
+
+// PanicPrefix begins the message of a call that panicked.
+const PanicPrefix = "the plugin panicked: "
+
+// StackTrailer is the trailer with the stack of a call that panicked.
+const StackTrailer = "servery-stack-bin"
+
+// maxStack bounds the stack in a trailer, in bytes.
+const maxStack = 3 << 10
+
+// panicStack returns the stack of a panic without the frames that handle it.
+func panicStack(stack string) string {
+	first, rest, _ := strings.Cut(stack, "\n")
+	if _, after, found := strings.Cut(rest, "\npanic("); found {
+		lines := strings.SplitN(after, "\n", 3) // the rest of the line, its position, and what panicked
+		rest = lines[len(lines)-1]
+	}
+	text := first + "\n" + rest
+	return text[:min(len(text), maxStack)]
 }
 
 // contextStream is a stream with a replaced context.

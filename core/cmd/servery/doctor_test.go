@@ -7,15 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/doctor"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -165,6 +169,33 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
 		found["plugin aggregator-a"])
+}
+
+func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
+	dir := openDir(t)
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	url := hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, url, nil)
+	plugins, now := calls.NewPlugins(db), time.Now()
+	require.NoError(t, plugins.Add(t.Context(), []string{"aggregator-a"}))
+	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir)
+	_, found := runDoctor(t, env)
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.OK,
+		"no running hub has it; a trial start here of 1.0.0 succeeded"), found["plugin aggregator-a"])
+
+	for _, h := range []console.PluginHub{{Version: "0.9.0", State: "quarantined", Reason: "exit status 7"},
+		{Version: "1.0.0", State: "ready"}} {
+		h.Plugin, h.Hub, h.Since = "aggregator-a", core.NewID(now), now.Add(-time.Hour)
+		require.NoError(t, plugins.ReportCounts(t.Context(), []console.PluginHub{h}))
+	}
+	_, found = runDoctor(t, env)
+	states := found["plugin aggregator-a"]
+	require.Len(t, states, 2, "and no trial start: %v", states)
+	since := now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail,
+		"0.9.0 is quarantined in 1 of 2 running hubs, since "+since+": exit status 7 ("+pluginhost.QuarantineRule), states)
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.OK,
+		"1.0.0 is ready in 1 of 2 running hubs, since "+since), states)
 }
 
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {

@@ -57,6 +57,8 @@ var examples = map[string][]string{
 	"plugin disable":       {"tasty"},
 	"plugin remove":        {"tasty"},
 	"plugin upgrade":       {"bin/plugins/tasty"},
+	"plugin faults":        {"tasty", "tasty --stack"},
+	"plugin retry":         {"tasty", "tasty 17 18"},
 	"plugin logs":          {"tasty"},
 }
 

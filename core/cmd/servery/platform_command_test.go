@@ -54,7 +54,7 @@ func newPluginOperator(t *testing.T) pluginOperator {
 	stdout, stderr := o.run("plugin", "install", o.source)
 	require.Equal(t, "plugin aggregator-b 1.0.0 is installed\n", stdout, stderr)
 	stdout, _ = o.run("plugin", "list")
-	require.Contains(t, stdout, "not run yet")
+	require.Contains(t, stdout, "in no running hub")
 	stdout, _ = o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
 		"--currency", "USD", "--json")
 	var created struct{ ID int }
@@ -130,7 +130,11 @@ func TestPluginCommands(t *testing.T) {
 	o := newPluginOperator(t)
 	_, stderr := o.run("platform", "set", o.business, "tasty", "--plugin=aggregator-b")
 	require.Empty(t, stderr)
-	stdout, _ := o.run("plugin", "disable", "aggregator-b")
+	stdout, _ := o.run("plugin", "faults", "aggregator-b")
+	require.Equal(t, "plugin aggregator-b has no faults\n", stdout)
+	stdout, _ = o.run("plugin", "retry", "aggregator-b")
+	require.Equal(t, "the hubs retry 0 requests to plugin aggregator-b\n", stdout)
+	stdout, _ = o.run("plugin", "disable", "aggregator-b")
 	require.Equal(t, "plugin aggregator-b is disabled\n", stdout)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "disabled")
@@ -172,7 +176,7 @@ func TestPluginCommands(t *testing.T) {
 	stdout, stderr = o.run("plugin", "install", o.source)
 	require.Contains(t, stdout, "is installed", stderr)
 	stdout, _ = o.run("plugin", "list")
-	require.Contains(t, stdout, "not run yet")
+	require.Contains(t, stdout, "in no running hub")
 }
 
 func TestPluginWithWrongDigestIsNotInstalled(t *testing.T) {

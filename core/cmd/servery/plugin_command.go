@@ -28,6 +28,8 @@ type pluginCommand struct {
 	Disable pluginDisable `cmd:"" help:"Disable a plugin after its running calls."`
 	Remove  pluginRemove  `cmd:"" help:"Remove a plugin without platforms, and its files here."`
 	Upgrade pluginUpgrade `cmd:"" help:"Replace a plugin without losing a call."`
+	Faults  pluginFaults  `cmd:"" help:"Print the faults of a plugin and the requests set aside."`
+	Retry   pluginRetry   `cmd:"" help:"Call a plugin again with requests that are set aside."`
 	Logs    pluginLogs    `cmd:"" help:"Print the last faults and log lines of a plugin."`
 }
 

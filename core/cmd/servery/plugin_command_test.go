@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/menu"
@@ -32,8 +34,8 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
 	printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: pluginhost.Status{
-		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded,
-		Health: "it reports that it is degraded: the cache is cold"}})
+		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded}, Hubs: []hub.ListedHub{{Version: "1.0.0",
+		State: pluginhost.Degraded, Reason: "it reports that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
@@ -47,13 +49,37 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 		"tasty                2.1.0      ready\n": {in("2.1.0", pluginhost.Ready), in("2.1.0", pluginhost.Ready)},
 		"tasty                -          differs between hubs\n" +
 			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
-			"                     2.1.0      ready in 2 of 3 hubs\n": {in("2.1.0", pluginhost.Ready),
+			"                     2.1.0      ready in 2 of 3 hubs\n" +
+			"                     " + pluginhost.QuarantineRule + "\n": {in("2.1.0", pluginhost.Ready),
 			in("2.0.0", pluginhost.Quarantined), in("2.1.0", pluginhost.Ready)},
+		"tasty                2.1.0      in no running hub\n": nil,
 	} {
 		var out bytes.Buffer
-		printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: last, Hubs: hubs})
+		printPlugin(&out, hub.ListedPlugin{Enabled: true, Installed: "2.1.0", Status: last, Hubs: hubs})
 		require.Equal(t, stdout, out.String())
 	}
+}
+
+func TestPluginFaultsAndSetAsideRequestsArePrinted(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	var out bytes.Buffer
+	printFaults(&out, "tasty", console.PluginFaults{
+		Causes: []console.PluginCause{{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "it panicked",
+			Stack: "main.plan\n  main.go:7", Count: 12, First: at.Add(-time.Hour), Last: at, Version: "1.0.0", Business: 7,
+			Platform: "b", About: "order 12"}},
+		SetAside: []console.SetAside{{ID: 31, Call: "Menu.Render", Business: 7, Platform: "b", About: "the menu of store s1",
+			Version: "1.0.0", Fault: "exit status 3", At: at}}}, true)
+	require.Equal(t, `2026-11-21T09:30:00Z  panic     12 times since 2026-11-21T08:30:00Z, version 1.0.0
+    it panicked
+    at Orders.PlanAcknowledge order 12 of business 7 on b
+      main.plan
+        main.go:7
+
+requests set aside, which servery plugin retry tasty [ID…] tries again:
+    31  2026-11-21T09:30:00Z  Menu.Render the menu of store s1 of business 7 on b, version 1.0.0
+        exit status 3
+
+`+pluginhost.QuarantineRule+"\n", out.String())
 }
 
 // buildPlugin returns a directory with a plugin of this repository and its manifest, for this test alone.

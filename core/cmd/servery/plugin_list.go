@@ -31,33 +31,38 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 	})
 }
 
+// printPlugin prints the state of a plugin in the running hubs, and why it does not serve.
 func printPlugin(to io.Writer, p hub.ListedPlugin) {
 	state, version := string(p.State), p.Version
-	if state == "" {
-		state, version = "not run yet", p.Installed
+	if len(p.Hubs) == 0 {
+		state, version = "in no running hub", p.Installed
 	}
-	hubs := map[string]int{} // by version and state
+	kinds := map[string][]hub.ListedHub{} // by version and state
 	for _, h := range p.Hubs {
-		hubs[fmt.Sprintf("%-10s %s", h.Version, h.State)]++
+		key := fmt.Sprintf("%-10s %s", h.Version, h.State)
+		kinds[key] = append(kinds[key], h)
 	}
-	if len(hubs) > 1 {
+	if len(kinds) > 1 {
 		state, version = "differs between hubs", "-"
 	}
 	if !p.Enabled {
 		state += ", disabled"
 	}
 	fmt.Fprintf(to, "%-20s %-10s %s\n", p.ID, version, state)
-	for _, key := range slices.Sorted(maps.Keys(hubs)) {
-		if len(hubs) > 1 {
-			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", key, hubs[key], len(p.Hubs))
+	for _, key := range slices.Sorted(maps.Keys(kinds)) {
+		in := kinds[key]
+		if len(kinds) > 1 {
+			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", key, len(in), len(p.Hubs))
+		}
+		if in[0].Reason != "" {
+			fmt.Fprintf(to, "%20s since %s: %s\n", "", in[0].Since.Format(time.RFC3339), in[0].Reason)
 		}
 	}
-	if p.Health != "" {
-		fmt.Fprintf(to, "%20s %s\n", "", p.Health)
+	if slices.ContainsFunc(p.Hubs, func(h hub.ListedHub) bool { return h.State == pluginhost.Quarantined }) {
+		fmt.Fprintf(to, "%20s %s\n", "", pluginhost.QuarantineRule)
 	}
-	// past faults are only in the log
-	if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) {
-		fmt.Fprintf(to, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
+	if p.SetAside > 0 {
+		fmt.Fprintf(to, "%20s requests set aside: %d (servery plugin faults %s)\n", "", p.SetAside, p.ID)
 	}
 }
 

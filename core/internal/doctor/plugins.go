@@ -3,13 +3,16 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -23,8 +26,8 @@ type PluginDirs struct {
 	Hidden  []string // that plugins must not see
 }
 
-// Plugins checks the manifest and the digest of every installed plugin. It starts the enabled ones, separately from
-// running hubs.
+// Plugins checks the manifest and the digest of every installed plugin. It reports the state of the enabled ones in the
+// running hubs. If no hub runs a plugin, it tries whether the plugin starts here.
 func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) {
 	dir, data := dirs.Plugins, dirs.Data
 	installed, err := pluginhost.Installed(dir)
@@ -32,16 +35,15 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 		d.Add("plugins", Fail, err.Error(), "make the directory readable, or set SERVERY_PLUGIN_DIR")
 		return
 	}
-	enabled, err := calls.NewPlugins(db).Running(ctx, installed)
+	records := calls.NewPlugins(db)
+	enabled, err := records.Running(ctx, installed)
+	var hubs []console.PluginHub
+	if err == nil {
+		hubs, err = records.Hubs(ctx)
+	}
 	if err != nil {
 		d.Add("plugins", Fail, err.Error(), "see the log of PostgreSQL")
 		return
-	}
-	for _, id := range enabled {
-		if !slices.Contains(installed, id) {
-			d.Add("plugin "+id, Warn, "it is enabled, but not in "+dir,
-				"install it here, or run `servery plugin disable "+id+"`")
-		}
 	}
 	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: dirs.Hidden, Clock: db.Clock(),
 		Observer: aggregator.NoopObserver{}, Log: d.Log})
@@ -51,35 +53,84 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 	}
 	defer host.Close()
 	d.isolation(host, data)
-	for _, id := range installed {
-		switch err := checkInstalled(dir, id); {
-		case err != nil:
-			d.Add("plugin "+id, Fail, err.Error(), "reinstall it with `servery plugin install DIR`")
-		case !slices.Contains(enabled, id):
-			d.Add("plugin "+id, OK, "disabled", "")
-		default:
-			host.Start(id)
-		}
-	}
-	aggregator.AwaitSettled(ctx, host, aggregator.ReadyTimeout)
-	for _, status := range host.Status() {
+	for _, id := range enabled {
+		running := slices.DeleteFunc(slices.Clone(hubs), func(h console.PluginHub) bool { return h.Plugin != id })
 		switch {
-		case status.State == pluginhost.Ready:
-			d.Add("plugin "+status.ID, OK, status.Version+" starts and responds", "")
-			d.settings(ctx, db, host.Plugin(status.ID))
-		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
-			d.Add("plugin "+status.ID, Fail, "it may not be executed: "+status.Faults[0].Text,
-				"set TMPDIR to a directory that is not mounted with noexec")
-		case len(status.Faults) > 0:
-			d.Add("plugin "+status.ID, Fail, "it does not start: "+status.Faults[0].Text,
-				"see `servery plugin logs "+status.ID+"`, and run `servery plugin test`")
-		default:
-			d.Add("plugin "+status.ID, Warn, fmt.Sprintf("it is not ready within %v", aggregator.ReadyTimeout),
-				"see `servery plugin logs "+status.ID+"`")
+		case len(running) > 0:
+			d.running(id, running)
+		case !slices.Contains(installed, id):
+			d.Add("plugin "+id, Warn, "it is enabled, but in no running hub and not in "+dir,
+				"install it here, or run `servery plugin disable "+id+"`")
 		}
 	}
+	for _, id := range installed {
+		if err := checkInstalled(dir, id); err != nil {
+			d.Add("plugin "+id, Fail, err.Error(), "reinstall it with `servery plugin install DIR`")
+		} else if !slices.Contains(enabled, id) {
+			d.Add("plugin "+id, OK, "disabled", "")
+		} else {
+			host.Start(id) // also for the check of settings
+		}
+	}
+	d.trialStarts(ctx, db, host, hubs)
 	if len(installed) == 0 {
 		d.Add("plugins", OK, "none are installed in "+dir, "")
+	}
+}
+
+// running reports the state of a plugin in the hubs that run it.
+func (d *Doctor) running(id string, hubs []console.PluginHub) {
+	groups := map[string][]console.PluginHub{} // by version, state and reason
+	for _, h := range hubs {
+		key := h.Version + " " + h.State + " " + h.Reason
+		groups[key] = append(groups[key], h)
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		h := groups[key][0]
+		found := fmt.Sprintf("%s is %s in %d of %d running hubs, since %s", h.Version, h.State, len(groups[key]),
+			len(hubs), h.Since.UTC().Format(time.RFC3339))
+		if h.Reason != "" {
+			found += ": " + h.Reason
+		}
+		switch pluginhost.State(h.State) {
+		case pluginhost.Ready:
+			d.Add("plugin "+id, OK, found, "")
+		case pluginhost.Quarantined:
+			d.Add("plugin "+id, Fail, found+" ("+pluginhost.QuarantineRule+")",
+				"see `servery plugin faults "+id+"`, then run `servery plugin enable "+id+"`")
+		case pluginhost.Backoff:
+			d.Add("plugin "+id, Fail, found, "see `servery plugin faults "+id+"`")
+		default:
+			d.Add("plugin "+id, Warn, found, "see `servery plugin logs "+id+"`")
+		}
+	}
+}
+
+// trialStarts waits for the plugins of a host that is separate from the running hubs. It reports the starts of those
+// that no hub runs, and checks the settings of platforms.
+func (d *Doctor) trialStarts(ctx context.Context, db *postgres.DB, host *pluginhost.Host, hubs []console.PluginHub) {
+	aggregator.AwaitSettled(ctx, host, aggregator.ReadyTimeout)
+	for _, status := range host.Status() {
+		if status.State == pluginhost.Ready {
+			d.settings(ctx, db, host.Plugin(status.ID))
+		}
+		if slices.ContainsFunc(hubs, func(h console.PluginHub) bool { return h.Plugin == status.ID }) {
+			continue
+		}
+		const trial = "no running hub has it; a trial start here "
+		switch {
+		case status.State == pluginhost.Ready:
+			d.Add("plugin "+status.ID, OK, trial+"of "+status.Version+" succeeded", "")
+		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
+			d.Add("plugin "+status.ID, Fail, trial+"was not permitted: "+status.Faults[0].Text,
+				"set TMPDIR to a directory that is not mounted with noexec")
+		case len(status.Faults) > 0:
+			d.Add("plugin "+status.ID, Fail, trial+"failed: "+status.Faults[0].Text,
+				"see `servery plugin logs "+status.ID+"`, and run `servery plugin test`")
+		default:
+			d.Add("plugin "+status.ID, Warn, fmt.Sprintf("%stook more than %v", trial, aggregator.ReadyTimeout),
+				"see `servery plugin logs "+status.ID+"`")
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
@@ -122,6 +124,53 @@ func TestConsoleEscapesPluginLogs(t *testing.T) {
 	}
 	require.Contains(t, sam.get(t, shell.PluginsPath).text, "No running hub has plugin aggregator-z",
 		"a hub that has stopped does not count")
+}
+
+func TestConsoleShowsAndRetriesPluginFaults(t *testing.T) {
+	a := consoleHub(t)
+	mine, theirs := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
+	records, at := calls.NewPlugins(a.hub.db), a.clock.Now()
+	require.NoError(t, records.Add(t.Context(), []string{"aggregator-z"}))
+	since := at.Add(-time.Minute)
+	require.NoError(t, records.ReportCounts(t.Context(), []console.PluginHub{{Plugin: "aggregator-z",
+		Hub: core.NewID(at), State: "ready", Version: "1.2.3", Since: since}}))
+	for business, about := range map[core.BusinessID]string{mine.ID: "order of mine", theirs.ID: "order of theirs"} {
+		require.NoError(t, records.RecordFaults(t.Context(), []aggregator.FaultCount{{Count: 7, First: since,
+			FaultReport: pluginhost.FaultReport{Plugin: "aggregator-z", Group: about, Kind: pluginhost.FaultPanic,
+				Text: "<script>alert(4)</script>", Stack: "main.translate", Call: "Orders.Translate",
+				Business: business, Platform: "tasty", About: about, At: at}}}))
+		require.NoError(t, records.SetAside(t.Context(), pluginhost.SetAside{Request: pluginhost.Request{
+			Plugin: "aggregator-z", Build: "b", Call: "Menu.Render", Business: business, Platform: "tasty", ID: about},
+			Version: "1.2.3", Store: "s1", About: "the menu, " + about, Fault: "exit status 3"}))
+	}
+	sam, vera := a.user(t, "sam@example.com", access.Admin), a.user(t, "vera@example.com", access.Viewer, mine.ID)
+	here := shell.PluginsPath + "aggregator-z/"
+	page := sam.get(t, here).text
+	for _, part := range []string{"Orders.Translate order of mine", "order of theirs", "main.translate",
+		"the menu, order of", "exit status 3", "Retry", "is not called with 2 requests"} {
+		require.Contains(t, page, part)
+	}
+	require.NotContains(t, page, "<script>alert")
+	page = vera.get(t, here).text
+	require.Contains(t, page, "order of mine")
+	require.NotContains(t, page, "order of theirs", "of another business")
+	require.NotContains(t, page, ">Retry<")
+
+	aside, err := records.ListSetAside(t.Context(), "aggregator-z")
+	require.NoError(t, err)
+	retry := func(b *browser, ids ...string) int {
+		return b.post(t, here+"retry/", url.Values{"why": {"a good reason"}, "id": ids}).status
+	}
+	require.Equal(t, http.StatusForbidden, retry(vera, fmt.Sprint(aside[0].ID)))
+	require.Equal(t, http.StatusBadRequest, retry(sam))
+	require.Equal(t, http.StatusSeeOther, retry(sam, fmt.Sprint(aside[0].ID), fmt.Sprint(aside[1].ID)))
+	require.NotContains(t, sam.get(t, here).text, "the menu, order of")
+	entries, err := consoleview.New(a.hub.db).Audit(t.Context(), 0,
+		console.EntryFilter{Object: "plugin/aggregator-z", Limit: 50})
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "plugin.retry", entries[0].Action)
+	require.Contains(t, string(entries[0].Detail), "a good reason")
 }
 
 func hostSubject(business core.BusinessID) pluginhost.Subject {

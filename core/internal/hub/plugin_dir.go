@@ -14,7 +14,9 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -34,6 +36,7 @@ type ListedPlugin struct {
 	Installed  string      `json:"installed,omitzero"` // version in the directory
 	ReportedAt *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
 	Hubs       []ListedHub `json:"hubs"`               // running hubs that know it
+	SetAside   int         `json:"set_aside"`          // requests that it is not called with
 }
 
 // ListedHub is a plugin in one hub.
@@ -41,6 +44,8 @@ type ListedHub struct {
 	Hub        core.ID          `json:"hub"`
 	Version    string           `json:"version"`
 	State      pluginhost.State `json:"state"`
+	Since      time.Time        `json:"since"`
+	Reason     string           `json:"reason,omitzero"` // the problem in this state
 	ReportedAt time.Time        `json:"told_at"`
 }
 
@@ -115,14 +120,55 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 			}
 			listed.ReportedAt = &p.ReportedAt
 		}
+		var running []console.PluginHub
 		for _, h := range hubs {
 			if h.Plugin == p.ID {
-				listed.Hubs = append(listed.Hubs, ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.At})
+				listed.Hubs = append(listed.Hubs,
+					ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At})
+				running = append(running, h)
 			}
+		}
+		listed.stateOf(running)
+		if listed.SetAside, err = countSetAside(p, nil); err != nil {
+			return nil, err
 		}
 		list = append(list, listed)
 	}
 	return list, nil
+}
+
+// stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
+func (p *ListedPlugin) stateOf(hubs []console.PluginHub) {
+	p.State, p.Since, p.Health, p.PID = "", time.Time{}, "", 0
+	if worst := worstHub(hubs); worst != nil {
+		p.State, p.Since, p.Version, p.Health = pluginhost.State(worst.State), worst.Since, worst.Version, worst.Reason
+	}
+}
+
+// Faults returns the faults of a plugin that the database keeps, and its requests that are set aside.
+func (d PluginDir) Faults(ctx context.Context, id string) (console.PluginFaults, error) {
+	if _, err := d.Find(ctx, id); err != nil {
+		return console.PluginFaults{}, err
+	}
+	return d.faults(ctx, id)
+}
+
+func (d PluginDir) faults(ctx context.Context, id string) (f console.PluginFaults, err error) {
+	records := calls.NewPlugins(d.DB)
+	if f.Causes, err = records.Causes(ctx, id); err != nil {
+		return f, err
+	}
+	f.SetAside, err = records.ListSetAside(ctx, id)
+	return f, err
+}
+
+// Retry lets hubs call a plugin again with requests that are set aside: those with the ids, or all if there are none.
+// It returns their number.
+func (d PluginDir) Retry(ctx context.Context, id string, requests []int64) (int, error) {
+	if _, err := d.Find(ctx, id); err != nil {
+		return 0, err
+	}
+	return calls.NewPlugins(d.DB).RetrySetAside(ctx, id, requests, accessdb.CommandLineChange(0, "plugin.retry"))
 }
 
 // Report returns the last reported status of a plugin, with its log.

@@ -24,7 +24,8 @@ type PluginMetrics struct {
 func newPluginMetrics() *PluginMetrics {
 	return &PluginMetrics{
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_plugin_call_duration_seconds",
-			Help:    "Time of a call of a plugin, by outcome: ok, refused, absent, wrong, down, late, failed, canceled.",
+			Help: "Time of a call of a plugin, by outcome: ok, refused, absent, wrong, down, late, failed, canceled, " +
+				"set_aside.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .05, .1, .5, 1, 5, 30}},
 			[]string{"plugin", "call", "outcome"}),
 		states: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_plugin_states_total",

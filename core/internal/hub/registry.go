@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/access"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -52,14 +54,79 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 			plugin.Installed = manifest.Version
 		}
 		plugin.Serves, plugin.Findings = served[p.ID], findings[p.ID]
+		if plugin.SetAside, err = countSetAside(p, businesses); err != nil {
+			return nil, err
+		}
 		for _, hub := range hubs {
 			if hub.Plugin == p.ID {
 				plugin.Hubs = append(plugin.Hubs, hub)
 			}
 		}
+		if worst := worstHub(plugin.Hubs); worst != nil {
+			plugin.State, plugin.Since, plugin.Version = worst.State, worst.Since, worst.Version
+			plugin.Reason = worst.Reason
+		}
 		list = append(list, plugin)
 	}
 	return list, nil
+}
+
+// visibleTo reports whether something of a business may be shown to a user with the given businesses; nil means all.
+func visibleTo(businesses []core.BusinessID, business core.BusinessID) bool {
+	return businesses == nil || business == 0 || slices.Contains(businesses, business)
+}
+
+// countSetAside returns the number of requests of the businesses that are set aside.
+func countSetAside(p aggregator.Plugin, businesses []core.BusinessID) (n int, err error) {
+	requests, err := p.RequestsSetAside()
+	for _, r := range requests {
+		if visibleTo(businesses, r.Business) {
+			n++
+		}
+	}
+	return n, err
+}
+
+// worstStates are the states of a plugin in a hub, the worst first.
+var worstStates = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Stopped,
+	pluginhost.Draining,
+	pluginhost.Discovered, pluginhost.Verified, pluginhost.Starting, pluginhost.Configuring, pluginhost.Degraded,
+	pluginhost.Ready}
+
+// worstHub returns the hub in the worst state, or nil if there is none.
+func worstHub(hubs []console.PluginHub) *console.PluginHub {
+	if len(hubs) == 0 {
+		return nil
+	}
+	worst := slices.MinFunc(hubs, func(a, b console.PluginHub) int {
+		return slices.Index(worstStates, pluginhost.State(a.State)) - slices.Index(worstStates,
+			pluginhost.State(b.State))
+	})
+	return &worst
+}
+
+// PluginFaults returns the faults of a plugin and its requests that are set aside, of the given businesses; nil means
+// all.
+func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
+	businesses []core.BusinessID) (f console.PluginFaults, err error) {
+	if f, err = (PluginDir{DB: r.db}).faults(ctx, id); err != nil {
+		return f, err
+	}
+	f.Causes = slices.DeleteFunc(f.Causes, func(c console.PluginCause) bool {
+		return !visibleTo(businesses,
+			c.Business)
+	})
+	f.SetAside = slices.DeleteFunc(f.SetAside, func(s console.SetAside) bool {
+		return !visibleTo(businesses,
+			s.Business)
+	})
+	return f, nil
+}
+
+// RetrySetAside lets hubs call a plugin again with requests that are set aside.
+func (r pluginRegistry) RetrySetAside(ctx context.Context, id string, requests []int64, change access.Change) error {
+	_, err := calls.NewPlugins(r.db).RetrySetAside(ctx, id, requests, change)
+	return err
 }
 
 // reportedPlugin converts the reported status of a plugin.
@@ -74,7 +141,8 @@ func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
 		plugin.Since, plugin.Starts = status.Since, status.Starts
 		plugin.Log, plugin.ReportedAt, plugin.Health = status.Log, p.ReportedAt, status.Health
 		for _, fault := range status.Faults {
-			plugin.Faults = append(plugin.Faults, console.PluginFault(fault))
+			plugin.Faults = append(plugin.Faults, console.PluginFault{At: fault.At, Text: fault.Text,
+				Ended: fault.Ended})
 		}
 	}
 	about := &sdk.Description{}
@@ -112,7 +180,7 @@ func pluginAbout(about *sdk.Description) console.PluginAbout {
 // called now.
 func (r pluginRegistry) CheckSettings(ctx context.Context, id string, business core.BusinessID, platform string,
 	settings []byte) error {
-	tenant, err := access.New(r.db).Business(ctx, business)
+	tenant, err := accessdb.New(r.db).Business(ctx, business)
 	if err != nil {
 		return err
 	}

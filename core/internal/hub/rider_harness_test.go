@@ -66,6 +66,12 @@ func (a *fakePlugins) Plan(_ context.Context, c relay.Call, settings []byte) (re
 	}}, nil
 }
 
+func (a *fakePlugins) Serves(string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.down
+}
+
 func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte,
 	response relay.Response) (relay.Outcome, error) {
 	if c.Kind != relay.Action || !strings.Contains(string(c.Payload), action.CustomerData) || response.Status != 202 {

@@ -40,6 +40,8 @@ func (*fakeAggregator) Plan(_ context.Context, c relay.Call, _ []byte) (relay.De
 	}}, nil
 }
 
+func (*fakeAggregator) Serves(string) bool { return true }
+
 func (*fakeAggregator) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
 	return relay.Outcome{}, nil
 }

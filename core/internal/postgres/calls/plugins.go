@@ -14,7 +14,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
-	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
@@ -46,10 +45,8 @@ func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error)
 	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(plugin *aggregator.Plugin) []any {
 		return []any{&plugin.ID, &plugin.Enabled, &plugin.Revision, &plugin.Restarts, &plugin.Description,
 			&plugin.Status, &plugin.ReportedAt,
-			&plugin.ServedAt, &plugin.KnownAt, &plugin.Renderer}
-	}, bun.SafeQuery(`SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
-		coalesce(worker_seen_at, 'epoch'), registered_at, published_digest
-		FROM plugins WHERE NOT removed ORDER BY id`))
+			&plugin.ServedAt, &plugin.KnownAt, &plugin.Renderer, &plugin.SetAside}
+	}, bun.SafeQuery(queries.With("list_plugins", nil)))
 }
 
 // Running returns the ids of the plugins that hubs run: those that are installed here or known to a hub, without the
@@ -135,8 +132,10 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 		if len(bound) > 0 {
 			return errInUse(id, bound)
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE plugin_id = ?`, id); err != nil {
-			return fmt.Errorf("deleting plugin %s: %w", id, err)
+		for _, table := range []bun.Ident{"plugin_hubs", "plugin_faults", "plugin_set_aside"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM ? WHERE plugin_id = ?`, table, id); err != nil {
+				return fmt.Errorf("deleting plugin %s: %w", id, err)
+			}
 		}
 		change := accessdb.CommandLineChange(0, "plugin.remove")
 		change.Object = "plugin/" + id
@@ -241,56 +240,4 @@ func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, er
 	}, bun.SafeQuery(`SELECT p.business_id, p.name, p.settings, b.currency FROM platforms p
 		JOIN businesses b ON b.id = p.business_id
 		WHERE p.served_by = ? AND (p.settings <> '' OR p.addresses <> '{}') ORDER BY p.business_id, p.name`, id))
-}
-
-// hubTimeout is how long a hub's plugin status stays valid.
-const hubTimeout = time.Minute
-
-// ReportCounts records the plugin status of a hub, and deletes that of stopped hubs.
-func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) error {
-	now, n := p.db.Clock().Now(), len(list)
-	ids, hubs, versions, states := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	inFlight, memory, digests, calls := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
-	for i, h := range list {
-		made, err := json.Marshal(h.Calls)
-		if err != nil {
-			return err
-		}
-		ids[i], hubs[i], versions[i], states[i] = h.Plugin, h.Hub.String(), h.Version, h.State
-		inFlight[i], memory[i], digests[i], calls[i] = int64(h.InFlight), h.Memory, h.Renderer, string(made)
-	}
-	if _, err := p.db.Bun().ExecContext(ctx, queries.With("record_hubs", postgres.Args{
-		"now": now, "stopped": now.Add(-hubTimeout), "plugins": postgres.Array(ids), "hubs": postgres.Array(hubs),
-		"versions": postgres.Array(versions), "states": postgres.Array(states),
-		"in_flight": postgres.Array(inFlight), "memory": postgres.Array(memory), "calls": postgres.Array(calls),
-		"description_digests": postgres.Array(digests),
-	})); err != nil {
-		return fmt.Errorf("storing the status of plugins: %w", err)
-	}
-	return nil
-}
-
-// Hubs returns the plugin status of the running hubs.
-func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
-	rows, err := p.db.Bun().QueryContext(ctx,
-		`SELECT plugin_id, hub, reported_at, version, state, in_flight, memory, calls FROM plugin_hubs
-		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubTimeout))
-	if err != nil {
-		return nil, fmt.Errorf("reading the status of plugins: %w", err)
-	}
-	defer rows.Close()
-	var list []console.PluginHub
-	for rows.Next() {
-		var h console.PluginHub
-		var calls []byte
-		if err := rows.Scan(&h.Plugin, &h.Hub, &h.At, &h.Version, &h.State, &h.InFlight, &h.Memory,
-			&calls); err != nil {
-			return nil, fmt.Errorf("reading the status of plugins: %w", err)
-		}
-		if err := json.Unmarshal(calls, &h.Calls); err != nil {
-			return nil, fmt.Errorf("reading the status of plugin %s: %w", h.Plugin, err)
-		}
-		list = append(list, h)
-	}
-	return list, rows.Err()
 }

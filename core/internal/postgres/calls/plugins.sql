@@ -1,3 +1,32 @@
+-- name: list_plugins
+-- The plugins that are not removed, with the requests that are set aside.
+SELECT
+    id,
+    enabled,
+    revision,
+    restarts,
+    description,
+    status,
+    coalesce(reported_at, 'epoch'),
+    coalesce(worker_seen_at, 'epoch'),
+    registered_at,
+    published_digest,
+    (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'plugin', aside.plugin_id,
+            'build', aside.build,
+            'call', aside.call,
+            'business', aside.business_id,
+            'platform', aside.platform,
+            'request', aside.request
+        )), '[]')
+        FROM plugin_set_aside aside
+        WHERE aside.plugin_id = plugins.id
+    )
+FROM plugins
+WHERE NOT removed
+ORDER BY id
+
 -- name: record_hubs
 -- Records the plugin status of a hub, and deletes that of stopped hubs. The rows are sorted, so that hubs do not
 -- deadlock.
@@ -9,11 +38,16 @@ reported AS (
         ?hubs::uuid[],
         ?versions::text[],
         ?states::text[],
+        ?since::timestamptz[],
+        ?reasons::text[],
+        ?builds::text[],
         ?in_flight::integer[],
         ?memory::bigint[],
         ?calls::text[],
         ?description_digests::text[]
-    ) AS hub (plugin_id, hub, version, state, in_flight, memory, calls, description_digest)
+    ) AS hub (
+        plugin_id, hub, version, state, since, reason, build, in_flight, memory, calls, description_digest
+    )
 ),
 stopped AS (
     SELECT plugin_id, hub
@@ -26,8 +60,11 @@ deleted AS (
     USING stopped
     WHERE plugin_hubs.plugin_id = stopped.plugin_id AND plugin_hubs.hub = stopped.hub
 )
-INSERT INTO plugin_hubs (plugin_id, hub, reported_at, version, state, in_flight, memory, calls, description_digest)
-SELECT plugin_id, hub, ?now, version, state, in_flight, memory, calls, description_digest
+INSERT INTO plugin_hubs (
+    plugin_id, hub, reported_at, version, state, since, reason, build, in_flight, memory, calls, description_digest
+)
+SELECT
+    plugin_id, hub, ?now, version, state, since, reason, build, in_flight, memory, calls, description_digest
 FROM reported
 ORDER BY plugin_id, hub
 ON CONFLICT (plugin_id, hub) DO UPDATE
@@ -35,6 +72,9 @@ SET
     reported_at = excluded.reported_at,
     version = excluded.version,
     state = excluded.state,
+    since = excluded.since,
+    reason = excluded.reason,
+    build = excluded.build,
     in_flight = excluded.in_flight,
     memory = excluded.memory,
     calls = excluded.calls,

@@ -38,25 +38,18 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	if len(calls) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Business, b.Business), cmp.Compare(a.OrderingKey, b.OrderingKey))
-	})
+	if err := queueKeys(ctx, tx, calls); err != nil {
+		return err
+	}
 	n := len(calls)
-	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
+	businesses, orders := make([]int64, n), make([]int64, n)
 	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n),
 		core.TraceFromContext(ctx)
 	for i, c := range calls {
-		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
+		businesses[i], orders[i] = int64(c.Business), c.Order
 		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
-	}
-	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
-		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
-		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
-		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
-	})); err != nil {
-		return fmt.Errorf("queueing calls: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("insert_calls", postgres.Args{
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
@@ -65,6 +58,39 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 		"traces": postgres.Array(traces),
 	})); err != nil {
 		return fmt.Errorf("queueing calls: %w", err)
+	}
+	return o.WakeRelays(ctx, tx)
+}
+
+// queueKeys queues the ordering keys of calls, in key order, and sorts the calls by them.
+func queueKeys(ctx context.Context, tx bun.Conn, calls []Call) error {
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Business, b.Business), cmp.Compare(a.OrderingKey, b.OrderingKey))
+	})
+	n := len(calls)
+	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
+	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, c := range calls {
+		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
+		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
+		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
+		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
+	})); err != nil {
+		return fmt.Errorf("queueing calls: %w", err)
+	}
+	return nil
+}
+
+// RequeueCalls queues the ordering keys of stored calls, which the caller lets wait again.
+func (o *Outbox) RequeueCalls(ctx context.Context, tx bun.Conn, calls []Call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	if err := queueKeys(ctx, tx, calls); err != nil {
+		return err
 	}
 	return o.WakeRelays(ctx, tx)
 }

@@ -20,6 +20,16 @@ func RulesChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, business co
 	return Recheck(ctx, db, tx, business, platform)
 }
 
+// PublishStore marks the menu of a store on platforms, whose rendering failed. Requests get no event.
+func PublishStore(ctx context.Context, db *postgres.DB, tx bun.IDB, r PublishRequest) error {
+	_, err := MarkDue(ctx, db, tx, Selector{
+		Reference: core.NewID(db.Clock().Now()), Now: true,
+		Condition: PublishedOn + ` AND store.business_id = ? AND store.ref_id = ? AND platform.name = ANY (?::text[])`,
+		Args:      []any{r.Business, r.StoreRef, postgres.Array(r.Platforms)},
+	})
+	return err
+}
+
 // PluginChanged does what RulesChanged does, for all platforms of a plugin. It marks all
 // before the first recheck, because other transactions lock in the same order.
 func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string) error {

@@ -1,0 +1,103 @@
+-- name: record_fault
+-- Counts faults with the same cause, and keeps the latest.
+INSERT INTO plugin_faults AS known (
+    plugin_id, cause, kind, ended, call, count, first_at, last_at, version, text, stack, business_id, platform, about
+)
+VALUES (
+    ?plugin, ?cause, ?kind, ?ended, ?call, ?count, ?first, ?last, ?version, ?text, ?stack, ?business, ?platform, ?about
+)
+ON CONFLICT (plugin_id, cause) DO UPDATE
+SET
+    count = known.count + excluded.count,
+    last_at = greatest(known.last_at, excluded.last_at),
+    version = excluded.version,
+    text = excluded.text,
+    stack = excluded.stack,
+    business_id = excluded.business_id,
+    platform = excluded.platform,
+    about = excluded.about
+
+-- name: trim_faults
+-- Deletes all but the latest causes of each plugin.
+DELETE FROM plugin_faults
+WHERE (plugin_id, cause) IN (
+    SELECT plugin_id, cause
+    FROM (
+        SELECT plugin_id, cause, row_number() OVER (PARTITION BY plugin_id ORDER BY last_at DESC, cause) AS n
+        FROM plugin_faults
+    ) ranked
+    WHERE n > ?most
+)
+
+-- name: list_faults
+-- The causes of faults, the latest first.
+SELECT
+    kind, call, text, stack, ended, count, first_at, last_at, version, business_id, platform, about
+FROM plugin_faults
+WHERE plugin_id = ?plugin
+ORDER BY last_at DESC, cause
+
+-- name: set_aside
+-- Stores a request that is set aside.
+INSERT INTO plugin_set_aside (
+    plugin_id, build, call, business_id, platform, request, version, store, about, fault, at
+)
+VALUES (?plugin, ?build, ?call, ?business, ?platform, ?request, ?version, ?store, ?about, ?fault, ?now)
+ON CONFLICT DO NOTHING
+
+-- name: trim_set_aside
+-- Deletes all but the latest requests of a plugin.
+DELETE FROM plugin_set_aside
+WHERE plugin_id = ?plugin
+    AND id <= (SELECT id FROM plugin_set_aside WHERE plugin_id = ?plugin ORDER BY id DESC OFFSET ?most LIMIT 1)
+
+-- name: is_set_aside
+SELECT EXISTS (
+    SELECT
+    FROM plugin_set_aside
+    WHERE plugin_id = ?plugin
+        AND build = ?build
+        AND call = ?call
+        AND business_id = ?business
+        AND platform = ?platform
+        AND request = ?request
+)
+
+-- name: take_set_aside
+-- Removes requests from those that are set aside: the given ones, or all of a plugin.
+DELETE FROM plugin_set_aside
+WHERE plugin_id = ?plugin AND (?all OR id = ANY (?ids::bigint[]))
+RETURNING plugin_id, call, business_id, platform, request, store, about
+
+-- name: take_outdated
+-- Removes the requests to builds that no hub runs any more, if a hub serves the plugin with another build.
+DELETE FROM plugin_set_aside aside
+WHERE EXISTS (
+        SELECT
+        FROM plugin_hubs hub
+        WHERE hub.plugin_id = aside.plugin_id
+            AND hub.build <> ''
+            AND hub.state IN ('ready', 'degraded')
+            AND hub.reported_at >= ?since
+    )
+    AND NOT EXISTS (
+        SELECT
+        FROM plugin_hubs hub
+        WHERE hub.plugin_id = aside.plugin_id AND hub.build = aside.build AND hub.reported_at >= ?since
+    )
+RETURNING plugin_id, call, business_id, platform, request, store, about
+
+-- name: failed_calls
+-- The calls with the ids that failed.
+SELECT calls.business_id, calls.id, calls.ordering_key, calls.kind, calls.platform, calls.order_id
+FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
+JOIN calls ON calls.business_id = wanted.business_id AND calls.id = wanted.id
+WHERE calls.state = 'failed'
+ORDER BY calls.business_id, calls.ordering_key, calls.sequence
+
+-- name: retry_calls
+-- Lets failed calls wait again.
+UPDATE calls
+SET state = 'waiting', message = '', finished_at = NULL
+FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
+WHERE calls.business_id = wanted.business_id AND calls.id = wanted.id AND calls.state = 'failed'

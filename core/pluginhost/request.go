@@ -1,0 +1,160 @@
+package pluginhost
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Request identifies a request to a build of a plugin. All retries of a request are equal, on every replica.
+type Request struct {
+	Plugin   string          `json:"plugin"`
+	Build    string          `json:"build"` // SHA-256 of the manifest
+	Call     string          `json:"call"`  // such as Menu.Render
+	Business core.BusinessID `json:"business"`
+	Platform string          `json:"platform"`
+	ID       string          `json:"request"` // the subject's, or a digest of the content
+}
+
+// SetAside is a request that ended the plugin's process twice. The plugin is not called with it again, until an
+// operator retries it or another build runs.
+type SetAside struct {
+	Request
+	Version string
+	Store   string // ref_id of the store that it is about; "": none
+	About   string // for people, such as order 12
+	Fault   string // how the process ended
+	At      time.Time
+}
+
+// request is a call to a plugin, with what identifies it.
+type request struct {
+	call    string // such as Menu.CheckItems
+	subject Subject
+	content func() []proto.Message // identifies the request if the subject has no id
+}
+
+// newRequest returns a request with the given content.
+func newRequest(call string, s Subject, content ...proto.Message) request {
+	return request{call, s, func() []proto.Message { return content }}
+}
+
+// volatileFields are the fields of a content that can differ between retries.
+var volatileFields = []protoreflect.Name{"call", "received_at", "headers"}
+
+// identify returns what identifies the request to a build.
+func (r request) identify(p installedPlugin) Request {
+	id := Request{Plugin: p.manifest.ID, Build: p.manifestDigest, Call: r.call, Business: r.subject.Business,
+		Platform: r.subject.Platform, ID: r.subject.Request}
+	if id.ID != "" {
+		return id
+	}
+	sum := sha256.New()
+	sum.Write(r.subject.Settings)
+	for _, message := range r.content() {
+		message = proto.Clone(message)
+		fields := message.ProtoReflect().Descriptor().Fields()
+		for _, name := range volatileFields {
+			if field := fields.ByName(name); field != nil {
+				message.ProtoReflect().Clear(field)
+			}
+		}
+		text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(message) // the call reports an invalid one
+		_, _ = fmt.Fprintf(sum, "%d\n%s", len(text), text)
+	}
+	id.ID = fmt.Sprintf("%x", sum.Sum(nil)[:16])
+	return id
+}
+
+// maxNamedItems bounds the items that a description names.
+const maxNamedItems = 5
+
+// about describes the subject of a request for people.
+func (r request) about() string {
+	if r.call != checkItemsCall {
+		return r.subject.About
+	}
+	var names []string
+	content := r.content()
+	for _, item := range content[:min(len(content), maxNamedItems)] {
+		if item, ok := item.(interface{ GetRefId() string }); ok {
+			names = append(names, item.GetRefId())
+		}
+	}
+	text := "items " + strings.Join(names, ", ")
+	if more := len(content) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return truncate(text, maxFaultText)
+}
+
+// lostCall is a call that was under way when the plugin's process ended.
+type lostCall struct {
+	request Request
+	store   string
+	about   string
+}
+
+// maxLostCalls bounds the calls that are recorded at the end of a process.
+const maxLostCalls = 64
+
+// recordLoss records that a call was lost with the process, which gets no further calls. It returns nil if the hub
+// ended the process on purpose. alone reports whether it was the only call under way.
+func (i *instance) recordLoss(r request) (lost *lostCall, alone bool) {
+	id := r.identify(i.installed)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.retired {
+		return nil, false
+	}
+	if len(i.lost) == 0 {
+		i.draining, i.lostTogether = true, i.calls
+	}
+	call := lostCall{id, r.subject.Store, r.about()}
+	if len(i.lost) < maxLostCalls {
+		i.lost = append(i.lost, call)
+	}
+	return &call, i.lostTogether == 1
+}
+
+// retire marks that the hub ends the process on purpose, so that lost calls are not to blame.
+func (i *instance) retire() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.retired = true
+}
+
+// lostCalls returns the calls that were lost with the process, once all have ended.
+func (i *instance) lostCalls() []lostCall {
+	late := time.NewTimer(lossTimeout)
+	defer late.Stop()
+	select {
+	case <-i.startDraining():
+	case <-late.C:
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.lost)
+}
+
+// endReason describes how the process ended. The connection can end shortly before the process.
+func (i *instance) endReason() string {
+	late := time.NewTimer(lossTimeout)
+	defer late.Stop()
+	select {
+	case <-i.process.ended:
+		return truncate(i.process.exitReason(), maxFaultText)
+	case <-late.C:
+		return "it closed the connection"
+	}
+}
+
+// lossTimeout bounds the wait for the calls of an ended process, whose connection is closed.
+const lossTimeout = time.Second
