@@ -209,7 +209,7 @@ func newHubSamples() hubSamples {
 	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1),
 		State:   "failed",
 		Message: "the aggregator responded with 401 Unauthorized: " + long}
-	s.plugins = samplePlugins()
+	s.plugins, s.faults = samplePlugins(), samplePluginFaults()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
 		Message: "the aggregator responded with 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
@@ -292,8 +292,12 @@ func samplePlugins() []console.Plugin {
 		Slowest: 410 * time.Millisecond},
 		{Name: "Riders.PlanStatus", Count: 120, TotalTime: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
 	hub := func(state string) console.PluginHub {
-		return console.PluginHub{Hub: idAt(900), At: minutesAgo(0), Version: "1.4.0", State: state, InFlight: 2,
-			Memory: 31 << 20, Calls: calls}
+		one := console.PluginHub{Hub: idAt(900), At: minutesAgo(0), Version: "1.4.0", State: state, InFlight: 2,
+			Since: minutesAgo(30), Memory: 31 << 20, Calls: calls}
+		if state != "ready" {
+			one.Reason = "its process exited (signal: killed) " + long
+		}
+		return one
 	}
 	return []console.Plugin{
 		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32),
@@ -323,6 +327,22 @@ func samplePlugins() []console.Plugin {
 			Hubs:   []console.PluginHub{hub("quarantined")},
 			Faults: []console.PluginFault{{At: minutesAgo(12), Text: "it did not get ready in time", Ended: true}}},
 		{ID: "aggregator-d", Enabled: true}}
+}
+
+// samplePluginFaults are faults and requests set aside, of a plugin that chooses their texts.
+func samplePluginFaults() console.PluginFaults {
+	return console.PluginFaults{
+		Causes: []console.PluginCause{
+			{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "Orders.PlanAcknowledge: failed: the plugin panicked",
+				Stack: "main.plan\n  /src/plugin/" + strings.Repeat("deep/", 30) + "main.go:7\n" + hostile, Count: 1999,
+				First: minutesAgo(300), Last: minutesAgo(4), Version: "1.4.0", Business: 7, Platform: "tasty-eats",
+				About: "order 10412"},
+			{Kind: "crash", Text: long + hostile, Ended: true, Count: 1, First: minutesAgo(9), Last: minutesAgo(9),
+				Version: "1.4.0"}},
+		SetAside: []console.SetAside{{ID: 31, Call: "Menu.Render", Business: 7, Platform: "tasty-eats",
+			About: "the menu of store \"S-17\"", Version: "1.4.0", Fault: "exit status 3", At: minutesAgo(9)},
+			{ID: 32, Call: "Menu.CheckItems", Business: 12, Platform: hostile, About: "items " + hostile,
+				Version: "1.4.0", Fault: long, At: minutesAgo(8)}}}
 }
 
 // checklistReader reads the integration progress of the fake.

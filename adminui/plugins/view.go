@@ -146,7 +146,7 @@ func stacks(causes []console.PluginCause) string {
 
 // asideList lists the requests that are set aside. An admin can retry them.
 func asideList(v *shell.PageContext, plugin string, requests []console.SetAside) ui.List {
-	list := ui.List{Name: text.SetAside, EmptyTitle: text.NoSetAside, EmptyText: pluginhost.QuarantineRule,
+	list := ui.List{Name: text.SetAside, EmptyTitle: text.NoSetAside, EmptyText: text.NoSetAsideText,
 		Columns: []ui.Column{{Label: text.SetAsideSince}, {Label: text.Call, Kind: ui.Wide},
 			{Label: text.Fault, Kind: ui.Wide}, {Label: text.Version}}}
 	if v.User.Role == access.Admin && len(requests) > 0 {

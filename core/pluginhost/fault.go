@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // awaitRestart waits before the next start after a fault. After too many faults it waits until an operator starts the
@@ -160,9 +161,10 @@ func stackIn(log []string) string {
 	return strings.Join(frames, "\n")
 }
 
-// recordFault records a fault. It returns the number of recent faults that ended the plugin. The faults of one request
-// count once.
+// recordFault records a fault, whose text it masks. It returns the number of recent faults that ended the plugin. The
+// faults of one request count once.
 func (k *supervisor) recordFault(f *fault) int {
+	f.text = sdk.MaskPersonal(f.text)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.host.config.Clock.Now()

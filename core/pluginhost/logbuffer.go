@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 const (
@@ -39,6 +41,7 @@ type logBuffer struct {
 // Write takes one line.
 func (b *logBuffer) Write(line []byte) (int, error) {
 	text := strings.ToValidUTF8(string(line[:min(len(line), maxLoggedLine)]), "�")
+	text = maskLine(text)
 	if len(line) > maxLoggedLine {
 		text += fmt.Sprintf("… (%d bytes)", len(line))
 	}
@@ -47,7 +50,7 @@ func (b *logBuffer) Write(line []byte) (int, error) {
 		b.log.Warn("plugin log lines dropped", "lines", dropped)
 	}
 	if write {
-		level, message, attrs := parseLogLine(text, line)
+		level, message, attrs := parseLogLine(text)
 		b.log.LogAttrs(context.Background(), level, message, attrs...)
 	}
 	return len(line), nil
@@ -92,11 +95,23 @@ func (b *logBuffer) after(written int) []string {
 	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
 }
 
+// jsonString matches a string in a JSON text.
+var jsonString = regexp.MustCompile(`"[^"\\]*(\\.[^"\\]*)*"`)
+
+// maskLine masks personal values in a log line. A plugin does not choose each text of its log, such as that of a panic.
+// Of a JSON line only the strings change, so that it stays one.
+func maskLine(line string) string {
+	if strings.HasPrefix(line, "{") {
+		return jsonString.ReplaceAllStringFunc(line, sdk.MaskPersonal)
+	}
+	return sdk.MaskPersonal(line)
+}
+
 // parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose
 // message is not a string, is a message as it is.
-func parseLogLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
+func parseLogLine(text string) (level slog.Level, message string, attrs []slog.Attr) {
 	var members map[string]any
-	if len(line) > maxLoggedLine || json.Unmarshal(line, &members) != nil {
+	if json.Unmarshal([]byte(text), &members) != nil {
 		return slog.LevelInfo, text, nil
 	}
 	message, ok := members[messageKey].(string)

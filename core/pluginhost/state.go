@@ -60,10 +60,11 @@ const (
 	healthTimeout     = time.Second
 )
 
-// QuarantineRule describes when a plugin is quarantined and what ends that, for people.
+// QuarantineRule describes when a plugin is quarantined and when a request is set aside, with what ends that, for people.
 const QuarantineRule = "A plugin that cannot start, or crashes on different requests, 5 times in 10 minutes is " +
-	"quarantined. It restarts when an operator restarts or enables it, or when another version is installed. " +
-	"A request that crashes it twice is set aside, and counts once."
+	"quarantined. It restarts when an operator restarts or enables it, another version is installed, or the hub " +
+	"restarts. A request that crashes it twice is set aside, and counts once. It is retried when an operator " +
+	"requests that, or another version is installed."
 
 // backoff returns the delay before the next start after one or more faults. It doubles with each. The jitter, from 0
 // to 1, takes off up to a quarter, so that plugins that failed together do not restart together.

@@ -50,7 +50,10 @@ func newTestHostWith(t *testing.T, config Config) *testHost {
 	}
 	var err error
 	config.Dir, config.TempDir, config.StartTimeout, config.StartWait = s.dir, temp, time.Minute, time.Hour
-	config.Clock, config.Observer, config.Log = s.clock, s, slog.New(slog.DiscardHandler)
+	config.Clock, config.Observer = s.clock, s
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
 	s.Host, err = Open(config)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -96,54 +94,6 @@ func inboundWithCanary(request *pb.InboundRequest) (list []*pb.InboundRequest) {
 		list = append(list, one)
 	}
 	return list
-}
-
-// Names of fields with personal data, and of objects whose name is that of a person.
-var (
-	personalField = regexp.MustCompile(`(?i)phone|mobile|e-?mail|address|street|landmark`)
-	personObject  = regexp.MustCompile(`(?i)customer|rider|courier|driver|recipient|buyer|guest|user|contact`)
-)
-
-// minPersonalValue is the minimum length of a value to look for. A shorter one can be in a log by chance.
-const minPersonalValue = 5
-
-// personalValues returns the values of fields with personal data in a request's JSON body, with the names of the fields.
-func personalValues(message proto.Message) map[string]string {
-	var request *pb.InboundRequest
-	switch m := message.(type) {
-	case *pb.TranslateRequest:
-		request = m.GetRequest()
-	case *pb.InterpretCallbackRequest:
-		request = m.GetRequest()
-	}
-	var body any
-	found := map[string]string{}
-	if json.Unmarshal(request.GetBody(), &body) == nil {
-		collectPersonal(body, "", found)
-	}
-	return found
-}
-
-func collectPersonal(value any, path string, found map[string]string) {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			collectPersonal(member, strings.TrimPrefix(path+"."+name, "."), found)
-		}
-	case []any:
-		for _, element := range value {
-			collectPersonal(element, path, found)
-		}
-	case string:
-		parent, name := "", path
-		if at := strings.LastIndex(path, "."); at >= 0 {
-			parent, name = path[:at], path[at+1:]
-		}
-		person := personObject.MatchString(parent+name) && strings.Contains(strings.ToLower(name), "name")
-		if len(value) >= minPersonalValue && (person || personalField.MatchString(path)) {
-			found[value] = path
-		}
-	}
 }
 
 // checkLogFormat checks the lines of a log. In a JSON line the message must be a string, because hosts that trust it

@@ -127,10 +127,10 @@ func (s *Server) runCall(ctx context.Context, method string, call func(context.C
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			stack := string(debug.Stack())
-			log.Error("plugin panicked", "panic", fmt.Sprint(r), "stack", stack)
+			stack, text := string(debug.Stack()), MaskPersonal(fmt.Sprint(r))
+			log.Error("plugin panicked", "panic", text, "stack", stack)
 			_ = grpc.SetTrailer(ctx, metadata.Pairs(StackTrailer, panicStack(stack)))
-			err = status.Errorf(codes.Internal, PanicPrefix+"%v", r)
+			err = status.Error(codes.Internal, PanicPrefix+text)
 		}
 	}()
 	return statusError(ctx, call(context.WithValue(ctx, loggerKey{}, log)))

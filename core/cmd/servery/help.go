@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 // examples contains the arguments of example commands, which the help shows.
@@ -62,14 +63,24 @@ var examples = map[string][]string{
 	"plugin logs":          {"tasty"},
 }
 
-// describe adds the examples to the help of the commands. It also sets the environment variable of each flag with the
+// notes are texts for the help of commands, before the examples.
+var notes = map[string]string{
+	"plugin list": pluginhost.QuarantineRule, "plugin enable": pluginhost.QuarantineRule,
+	"plugin faults": pluginhost.QuarantineRule, "plugin retry": pluginhost.QuarantineRule,
+	"doctor": "For each plugin it reports the state in the running hubs. If no hub runs a plugin, it tries to start " +
+		"it here. " + pluginhost.QuarantineRule,
+}
+
+// describe adds the notes and examples to the help of the commands. It also sets the environment variable of each flag with the
 // tag env:"*": SERVERY_ and the name of the flag.
 func describe(k *kong.Kong) error {
 	return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 		switch node := node.(type) {
 		case *kong.Command:
-			if lines := examples[strings.TrimSpace(strings.TrimPrefix(node.FullPath(), k.Model.Name))]; lines != nil {
-				node.Detail = "Examples:\n"
+			name := strings.TrimSpace(strings.TrimPrefix(node.FullPath(), k.Model.Name))
+			node.Detail = notes[name]
+			if lines := examples[name]; lines != nil {
+				node.Detail = strings.TrimPrefix(node.Detail+"\n\nExamples:\n", "\n\n")
 				for _, line := range lines {
 					node.Detail += "\n    " + strings.TrimSpace(node.FullPath()+" "+line)
 				}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 func TestHelpFitsAScreen(t *testing.T) {
@@ -52,6 +54,15 @@ func TestEveryCommandHasOneLineAndExamples(t *testing.T) {
 		return next(nil)
 	}))
 	require.Empty(t, unused, "examples of no command")
+}
+
+func TestHelpOfPluginStatesExplainsQuarantine(t *testing.T) {
+	for _, command := range []string{"doctor", "plugin list", "plugin enable", "plugin faults", "plugin retry"} {
+		help := servery(t, environment{}, append(strings.Fields(command), "--help")...)
+		text := strings.Join(strings.Fields(help.stdout), " ")
+		require.Contains(t, text, pluginhost.QuarantineRule, command)
+		require.Contains(t, text, "Examples: servery "+command, command)
+	}
 }
 
 // checkExample parses the example of a command and checks that the command's help shows it.

@@ -112,14 +112,10 @@ func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
 	if f, err = (PluginDir{DB: r.db}).faults(ctx, id); err != nil {
 		return f, err
 	}
-	f.Causes = slices.DeleteFunc(f.Causes, func(c console.PluginCause) bool {
-		return !visibleTo(businesses,
-			c.Business)
-	})
-	f.SetAside = slices.DeleteFunc(f.SetAside, func(s console.SetAside) bool {
-		return !visibleTo(businesses,
-			s.Business)
-	})
+	f.Causes = slices.DeleteFunc(f.Causes,
+		func(c console.PluginCause) bool { return !visibleTo(businesses, c.Business) })
+	f.SetAside = slices.DeleteFunc(f.SetAside,
+		func(s console.SetAside) bool { return !visibleTo(businesses, s.Business) })
 	return f, nil
 }
 

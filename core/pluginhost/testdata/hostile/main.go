@@ -64,7 +64,7 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			findings[i] = finding
 		}
 		return findings, nil
-	case "crash", "crash-once", "panic", "stop":
+	case "crash", "crash-once", "panic", "panic-outside", "stop", "flood":
 		crash(first.RefId, first.Description)
 	default:
 		message, err = useResources(first.RefId)
@@ -139,7 +139,16 @@ func crash(kind, mark string) {
 			os.Exit(3)
 		}
 	case "panic":
-		panic("a mistake")
+		panic("a mistake" + mark)
+	case "panic-outside":
+		go panic(mark)
+		hang()
+	case "flood":
+		for n := range 20_000 {
+			fmt.Fprintf(os.Stderr, "{\"@level\":\"error\",\"@message\":\"line %d: %s\",\"n\":%d}\n", n, mark, n)
+		}
+		fmt.Fprintln(os.Stderr, mark)
+		os.Exit(3)
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang() // other threads run on for a moment

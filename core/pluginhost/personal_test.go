@@ -1,0 +1,94 @@
+package pluginhost
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// personalText is a text that a plugin must not log, but that reaches its log and its faults.
+const personalText = "no rider for +1 (415) 555-0100 or ann@example.com, token sk_live_51HxYzAbC"
+
+// hubLog is a log in memory.
+type hubLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds a line (io.Writer).
+func (l *hubLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *hubLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newLoggedHost(t *testing.T) (*testHost, *testJournal, *hubLog) {
+	t.Helper()
+	log, journal := &hubLog{}, &testJournal{}
+	return newTestHostWith(t, Config{Journal: journal, Log: slog.New(slog.NewJSONHandler(log, nil))}), journal, log
+}
+
+// requireMasked fails if personal data is in the log of the hub, or in what it keeps of the plugin.
+func (s *testHost) requireMasked(journal *testJournal, log *hubLog) {
+	s.t.Helper()
+	kept := fmt.Sprintf("%s %v %v %v %v", log, s.Logs("hostile"), s.status().Faults, journal.reports(), journal.requests())
+	require.Contains(s.t, kept, "no rider for [number] or [e-mail]")
+	require.NotContains(s.t, kept, "555-0100")
+	require.NotContains(s.t, kept, "ann@example")
+}
+
+func TestPanicTextsHideTheirPersonalData(t *testing.T) {
+	s, journal, log := newLoggedHost(t)
+	s.ready("good")
+	_, err := s.check(t.Context(), "panic", ": "+personalText)
+	require.Equal(t, "plugin hostile failed at this request (plugin_failed)", publicMessage(t, err))
+	require.NotContains(t, err.Error(), "555-0100")
+	require.Contains(t, journal.reports()[0].Text, "the plugin panicked: a mistake: no rider for [number]")
+	s.waitUntil("the panic is in the log", func() bool { return strings.Contains(log.String(), "plugin panicked") })
+	s.requireMasked(journal, log)
+}
+
+func TestPanicOutsideACallHidesItsPersonalData(t *testing.T) {
+	s, journal, log := newLoggedHost(t)
+	s.ready("good")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(s.checkAsync("panic-outside", personalText), &got))
+	require.True(t, IsSetAside(got.err))
+	require.Equal(t, "plugin hostile crashed on this request, which is set aside (request_set_aside)",
+		publicMessage(t, got.err))
+	s.serves(3)
+	require.Contains(t, journal.requests()[0].Fault, "panic: no rider for [number]")
+	require.Contains(t, journal.reports()[0].Stack, "main.crash", "the fault is grouped by it")
+	s.requireMasked(journal, log)
+}
+
+func TestLogFloodIsBoundedAndMasked(t *testing.T) {
+	s, journal, log := newLoggedHost(t)
+	s.ready("good")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(s.checkAsync("flood", personalText), &got))
+	require.True(t, IsSetAside(got.err))
+	s.serves(3)
+	message, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err, "everything else goes on")
+	require.Equal(t, "1.0.0", message)
+	text := log.String()
+	require.Contains(t, text, "plugin log lines dropped")
+	require.Less(t, strings.Count(text, "line "), 20_000, "of 40,000")
+	require.LessOrEqual(t, len(s.Logs("hostile")), maxBufferedLines)
+	for _, leak := range []string{"sk_live", "line ", "rider"} {
+		require.NotContains(t, publicMessage(t, got.err), leak)
+	}
+	s.requireMasked(journal, log)
+}
