@@ -69,8 +69,11 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 
 // PluginWorks reports whether the stores of a plugin's platforms can be live: it runs, or will in a moment.
 func PluginWorks(p console.Plugin, zone *time.Location) bool {
-	state := Plugin(p, zone).State
-	return state == ui.OK || state == ui.Run || p.Enabled && len(p.Hubs) > 0 && PluginState(p) == pluginhost.Degraded
+	if state := Plugin(p, zone).State; state == ui.OK || state == ui.Run {
+		return true
+	}
+	state := PluginState(p)
+	return p.Enabled && len(p.Hubs) > 0 && (state == pluginhost.Degraded || state == pluginhost.Ready)
 }
 
 // maxConnected limits the platforms that a sentence about a plugin names.

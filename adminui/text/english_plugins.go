@@ -41,7 +41,7 @@ const (
 	NoFaultsText    = "Faults are stored over restarts, one row for each cause."
 	SetAside        = "Requests set aside"
 	NoSetAside      = "No requests are set aside"
-	NoSetAsideText  = "A request that crashes the plugin twice is listed here. All other requests go on."
+	NoSetAsideText  = "A request that crashes the plugin twice is listed here. All other requests continue."
 	RetrySetAside   = "Retry"
 	RetriedSetAside = "The hubs retry the selected requests. Reload the page to see the result."
 	SetAsideSince   = "Set aside"

@@ -39,7 +39,7 @@ func newLoggedHost(t *testing.T) (*testHost, *testJournal, *hubLog) {
 	return newTestHostWith(t, Config{Journal: journal, Log: slog.New(slog.NewJSONHandler(log, nil))}), journal, log
 }
 
-// requireMasked fails if personal data is in the log of the hub, or in what it keeps of the plugin.
+// requireMasked fails if personal data is in the log of the hub, or in the faults or the log of the plugin.
 func (s *testHost) requireMasked(journal *testJournal, log *hubLog) {
 	s.t.Helper()
 	kept := fmt.Sprintf("%s %v %v %v %v", log, s.Logs("hostile"), s.status().Faults, journal.reports(), journal.requests())

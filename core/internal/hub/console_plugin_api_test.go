@@ -147,7 +147,7 @@ func TestConsoleShowsAndRetriesPluginFaults(t *testing.T) {
 	here := shell.PluginsPath + "aggregator-z/"
 	page := sam.get(t, here).text
 	for _, part := range []string{"Orders.Translate order of mine", "order of theirs", "main.translate",
-		"the menu, order of", "exit status 3", "Retry", "is not called with 2 requests"} {
+		"the menu, order of", "exit status 3", "Retry", "is not called with 2 requests", pluginhost.QuarantineRule} {
 		require.Contains(t, page, part)
 	}
 	require.NotContains(t, page, "<script>alert")

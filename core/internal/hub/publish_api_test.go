@@ -266,7 +266,9 @@ func TestUnrenderableMenuFailsAndIsReported(t *testing.T) {
 	reference := set("R/..")
 	event := n.awaitEvents(told + 1)["p-a"]
 	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
-	require.Contains(t, hubtest.Lookup(event["errors"].([]any)[0], "message"), "'..'")
+	require.Equal(t, "plugin aggregator-a returned an invalid result (plugin_invalid_result)",
+		hubtest.Lookup(event["errors"].([]any)[0], "message"))
+	require.Contains(t, n.hub.config.Host.Status()[0].Faults[0].Text, "'..'", "the operator reads the detail")
 	require.Len(t, n.aggregators.requests(), before)
 	reference = set("R-1")
 	require.Equal(t, []any{reference, "success"},
