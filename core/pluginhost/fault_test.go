@@ -127,7 +127,7 @@ func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
 	s.ready("good")
 	var calls []<-chan asyncResult
 	for range 5 { // the plugin's limit is four
-		calls = append(calls, s.checkAsync("wait", "/nowhere"))
+		calls = append(calls, s.checkAsyncWithin(30*time.Second, "wait", "/nowhere"))
 	}
 	s.waitUntil("all places are taken", func() bool { return s.status().InFlight == 4 })
 	failed := map[core.Code]int{}

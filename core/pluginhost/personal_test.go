@@ -42,7 +42,8 @@ func newLoggedHost(t *testing.T) (*testHost, *testJournal, *hubLog) {
 // requireMasked fails if personal data is in the log of the hub, or in the faults or the log of the plugin.
 func (s *testHost) requireMasked(journal *testJournal, log *hubLog) {
 	s.t.Helper()
-	kept := fmt.Sprintf("%s %v %v %v %v", log, s.Logs("hostile"), s.status().Faults, journal.reports(), journal.requests())
+	kept := fmt.Sprintf("%s %v %v %v %v", log, s.Logs("hostile"), s.status().Faults, journal.reports(),
+		journal.requests())
 	require.Contains(s.t, kept, "no rider for [number] or [e-mail]")
 	require.NotContains(s.t, kept, "555-0100")
 	require.NotContains(s.t, kept, "ann@example")

@@ -157,4 +157,4 @@ func (i *instance) endReason() string {
 }
 
 // lossTimeout bounds the wait for the calls of an ended process, whose connection is closed.
-const lossTimeout = time.Second
+const lossTimeout = 5 * time.Second

@@ -60,7 +60,7 @@ const (
 	healthTimeout     = time.Second
 )
 
-// QuarantineRule describes when a plugin is quarantined and when a request is set aside, with what ends that, for people.
+// QuarantineRule describes when a plugin is quarantined, when a request is set aside, and what ends that.
 const QuarantineRule = "A plugin that cannot start, or crashes on different requests, 5 times in 10 minutes is " +
 	"quarantined. It restarts when an operator restarts or enables it, another version is installed, or the hub " +
 	"restarts. A request that crashes it twice is set aside, and counts once. It is retried when an operator " +

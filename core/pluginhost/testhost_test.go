@@ -202,23 +202,34 @@ func (s *testHost) ready(mode string) {
 }
 
 func (s *testHost) check(ctx context.Context, refID, description string) (string, error) {
-	return s.checkAs(ctx, Subject{Business: 1, Platform: "tasty", Settings: []byte(`{}`)}, refID, description)
+	return s.checkAs(ctx, testSubject(), refID, description)
 }
 
+func testSubject() Subject { return Subject{Business: 1, Platform: "tasty", Settings: []byte(`{}`)} }
+
 func (s *testHost) checkAs(ctx context.Context, subject Subject, refID, description string) (string, error) {
-	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, 30*time.Second,
-		[]*sdk.Item{{RefId: refID, Description: description}})
+	return s.checkWithin(ctx, 30*time.Second, subject, &sdk.Item{RefId: refID, Description: description})
+}
+
+func (s *testHost) checkWithin(ctx context.Context, within time.Duration, subject Subject,
+	item *sdk.Item) (string, error) {
+	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, within, []*sdk.Item{item})
 	if err != nil || len(findings) == 0 {
 		return "", err
 	}
 	return findings[0].GetMessage(), nil
 }
 
-// checkAsync starts a call in the background.
+// checkAsync starts a call in the background. Its deadline is late, since the clock advances while a process starts.
 func (s *testHost) checkAsync(refID, description string) <-chan asyncResult {
+	return s.checkAsyncWithin(time.Hour, refID, description)
+}
+
+func (s *testHost) checkAsyncWithin(within time.Duration, refID, description string) <-chan asyncResult {
 	ch := make(chan asyncResult, 1)
 	go func() {
-		message, err := s.check(s.t.Context(), refID, description)
+		message, err := s.checkWithin(s.t.Context(), within, testSubject(),
+			&sdk.Item{RefId: refID, Description: description})
 		ch <- asyncResult{message, err}
 	}()
 	return ch

@@ -193,7 +193,8 @@ func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
 	require.Len(t, states, 2, "and no trial start: %v", states)
 	since := now.Add(-time.Hour).UTC().Format(time.RFC3339)
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail,
-		"0.9.0 is quarantined in 1 of 2 running hubs, since "+since+": exit status 7 ("+pluginhost.QuarantineRule), states)
+		"0.9.0 is quarantined in 1 of 2 running hubs, since "+since+": exit status 7 ("+pluginhost.QuarantineRule),
+		states)
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.OK,
 		"1.0.0 is ready in 1 of 2 running hubs, since "+since), states)
 }

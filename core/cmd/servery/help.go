@@ -71,8 +71,8 @@ var notes = map[string]string{
 		"it here. " + pluginhost.QuarantineRule,
 }
 
-// describe adds the notes and examples to the help of the commands. It also sets the environment variable of each flag with the
-// tag env:"*": SERVERY_ and the name of the flag.
+// describe adds the notes and examples to the help of the commands. It also sets the environment variable of each flag
+// with the tag env:"*": SERVERY_ and the name of the flag.
 func describe(k *kong.Kong) error {
 	return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 		switch node := node.(type) {

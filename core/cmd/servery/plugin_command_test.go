@@ -65,10 +65,10 @@ func TestPluginFaultsAndSetAsideRequestsArePrinted(t *testing.T) {
 	var out bytes.Buffer
 	printFaults(&out, "tasty", console.PluginFaults{
 		Causes: []console.PluginCause{{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "it panicked",
-			Stack: "main.plan\n  main.go:7", Count: 12, First: at.Add(-time.Hour), Last: at, Version: "1.0.0", Business: 7,
-			Platform: "b", About: "order 12"}},
-		SetAside: []console.SetAside{{ID: 31, Call: "Menu.Render", Business: 7, Platform: "b", About: "the menu of store s1",
-			Version: "1.0.0", Fault: "exit status 3", At: at}}}, true)
+			Stack: "main.plan\n  main.go:7", Count: 12, First: at.Add(-time.Hour), Last: at, Version: "1.0.0",
+			Business: 7, Platform: "b", About: "order 12"}},
+		SetAside: []console.SetAside{{ID: 31, Call: "Menu.Render", Business: 7, Platform: "b",
+			About: "the menu of store s1", Version: "1.0.0", Fault: "exit status 3", At: at}}}, true)
 	require.Equal(t, `2026-11-21T09:30:00Z  panic     12 times since 2026-11-21T08:30:00Z, version 1.0.0
     it panicked
     at Orders.PlanAcknowledge order 12 of business 7 on b

@@ -12,7 +12,8 @@ import (
 )
 
 // detail is what no answer to an aggregator or integrator may have.
-const detail = "open /etc/leaky/secret.key: token sk_live_51HxYzAbC is wrong, +14155550100\ngoroutine 1 [running]:\nmain.leak()\n" +
+const detail = "open /etc/leaky/secret.key: token sk_live_51HxYzAbC is wrong, +14155550100\n" +
+	"goroutine 1 [running]:\nmain.leak()\n" +
 	"\t/src/leaky/main.go:42 +0x1d"
 
 type leaky struct{}
