@@ -27,6 +27,9 @@ func TestPluginStateIsExplained(t *testing.T) {
 	degraded.Health = "it says that it is degraded: the cache is cold"
 	partly := pluginIn("ready", true)
 	partly.Hubs = append(partly.Hubs, console.PluginHub{State: "quarantined"})
+	aside := pluginIn("ready", true)
+	aside.SetAside = 2
+	require.True(t, PluginWorks(aside, time.UTC), "all other requests continue")
 	for name, row := range map[string]struct {
 		plugin console.Plugin
 		state  ui.State
@@ -47,8 +50,10 @@ func TestPluginStateIsExplained(t *testing.T) {
 		"degraded with a reason": {degraded, ui.Warn,
 			"has reported a problem since 21 Nov 09:30 UTC.\n" +
 				"Last fault: it says that it is degraded: the cache is cold."},
-		"starting":            {pluginIn("starting", true), ui.Run, "is starting"},
-		"ready":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
+		"starting": {pluginIn("starting", true), ui.Run, "is starting"},
+		"ready":    {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
+		"ready with requests set aside": {aside, ui.Warn,
+			"Plugin aggregator-a is not called with 2 requests, which crashed it.\nThey are listed with the plugin."},
 		"ready after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
 	} {
 		t.Run(name, func(t *testing.T) {
