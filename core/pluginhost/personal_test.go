@@ -86,7 +86,7 @@ func TestLogFloodIsBoundedAndMasked(t *testing.T) {
 	require.Equal(t, "1.0.0", message)
 	text := log.String()
 	require.Contains(t, text, "plugin log lines dropped")
-	require.Less(t, strings.Count(text, "line "), 20_000, "of 40,000")
+	require.Less(t, strings.Count(text, "line "), 4_000, "both processes wrote 2,000")
 	require.LessOrEqual(t, len(s.Logs("hostile")), maxBufferedLines)
 	for _, leak := range []string{"sk_live", "line ", "rider"} {
 		require.NotContains(t, publicMessage(t, got.err), leak)

@@ -1,6 +1,9 @@
 package sdk
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // The forms of personal values that a text can hold by chance, such as the text of a panic.
 var (
@@ -8,8 +11,23 @@ var (
 	mailAddress = regexp.MustCompile(`[\w.+%-]+@[\w-]+(\.[\w-]+)+`)
 )
 
+// minPhoneDigits is the minimum number of digits of a phone number.
+const minPhoneDigits = 7
+
 // MaskPersonal replaces phone numbers, other numbers of that length, and e-mail addresses in a text. The texts of
 // faults are stored and logged, and a plugin cannot always choose them.
 func MaskPersonal(text string) string {
-	return mailAddress.ReplaceAllString(phoneNumber.ReplaceAllString(text, "[number]"), "[e-mail]")
+	digits := 0
+	for n := range len(text) {
+		if '0' <= text[n] && text[n] <= '9' {
+			digits++
+		}
+	}
+	if digits >= minPhoneDigits { // most texts have fewer
+		text = phoneNumber.ReplaceAllString(text, "[number]")
+	}
+	if strings.Contains(text, "@") {
+		text = mailAddress.ReplaceAllString(text, "[e-mail]")
+	}
+	return text
 }
