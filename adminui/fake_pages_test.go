@@ -44,7 +44,7 @@ func (f *fake) OrderRepeats(context.Context, core.BusinessID, int64) ([]console.
 	if len(f.orders) == 0 {
 		return nil, f.broken
 	}
-	return []console.OrderRepeat{{Differences: "item dal: quantity 2, before 1; payable_amount: 20.50, before 10.25",
+	return []console.OrderRepeat{{Differences: "item dal: quantity 1, in the repeat 2; payable_amount: 10.25, in the repeat 20.50",
 		Actor: "platform:tasty", Times: 2, First: minutesAgo(9), Last: minutesAgo(8)},
 		{Differences: hostile + long, Actor: "key:" + long, Times: 1, First: minutesAgo(7), Last: minutesAgo(7)}}, f.broken
 }

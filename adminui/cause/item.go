@@ -56,7 +56,7 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 		return found
 	}
 	var on, off, reasons []string
-	complete, soft, partly := true, true, false
+	complete, soft, down, partly := true, true, true, false
 	shown := 0
 	for _, p := range itemPlatforms(platforms, counts) {
 		if p.stores == 0 {
@@ -67,7 +67,7 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 		if p.shown > 0 {
 			on = append(on, p.name)
 		} else {
-			off, soft = append(off, p.name), soft && p.soft
+			off, soft, down = append(off, p.name), soft && p.soft, down && p.down
 		}
 		if p.shown == p.stores {
 			continue
@@ -86,6 +86,8 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 		return ui.Cause{State: ui.Warn, Text: text.ItemSoonest, Detail: detail}
 	case len(on) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseItemOnNone, Detail: detail}
+	case len(off) > 0 && down:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ItemPluginDown, Join(on), Join(off))}
 	case len(off) > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseItemOnSome, Join(on), Join(off)), Detail: detail}
 	case complete && shown == 1:

@@ -30,6 +30,7 @@ type OrderFacts struct {
 	Currency   string // of the business
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
+	Repeats    []console.OrderRepeat
 	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
 	DeliveryLink func(webhook.DeliveryRecord) ui.Link
 	ResendButton func(webhook.DeliveryRecord) *ui.Button
@@ -54,6 +55,11 @@ const maxFailedCalls = 3
 func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 	causes := []ui.Cause{currentState(o, zone)}
 	causes = append(causes, deliveryCauses(o, now, zone)...)
+	for _, r := range o.Repeats {
+		causes = append(causes, ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseSentAgain, Moment(r.Last, zone), ActorName(r.Actor)),
+			Detail: fmt.Sprintf(text.RemedySentAgain, r.Differences)})
+	}
 	causes = append(causes, callCauses(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
 		causes = append(causes, ui.Cause{State: ui.Warn,
@@ -266,7 +272,11 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 		} else if d.LastClass == webhook.Status {
 			unreceived = fmt.Sprintf(text.CauseOrderUnaccepted, d.URL)
 		}
-		c.Detail = c.Text
+		remedy := ""
+		if d.State == webhook.Held {
+			remedy = c.Detail
+		}
+		c.Detail = sentences(c.Text, remedy)
 		switch {
 		case o.State != order.Placed && (o.movedByMerchant() || !accepted.IsZero()):
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)

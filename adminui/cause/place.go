@@ -85,6 +85,7 @@ type itemPlatform struct {
 	shown, stores  int // stores that the platform lists
 	parts          []string
 	soft, unlisted bool // all reasons end automatically; the store lists none
+	down           bool // the only reason is its plugin
 }
 
 // softReasons pass without an action of the merchant.
@@ -94,7 +95,7 @@ var softReasons = []console.PlaceReason{console.PlaceFirstMenu, console.PlaceShu
 func itemPlatforms(platforms []string, counts []console.ItemPlaceCount) []itemPlatform {
 	list := make([]itemPlatform, len(platforms))
 	for i, name := range platforms {
-		p := itemPlatform{name: name, soft: true}
+		p := itemPlatform{name: name, soft: true, down: true}
 		for _, reason := range append([]console.PlaceReason{console.PlaceLive}, console.ItemReasons()...) {
 			for _, c := range counts {
 				if c.Platform != name || c.Reason != reason || reason == console.PlaceReason(menu.NotSold) {
@@ -110,6 +111,7 @@ func itemPlatforms(platforms []string, counts []console.ItemPlaceCount) []itemPl
 					continue
 				}
 				p.soft = p.soft && slices.Contains(softReasons, reason)
+				p.down = p.down && reason == console.PlacePluginDown
 				p.parts = append(p.parts, fmt.Sprintf(text.ReasonCount, ui.Number(c.Stores), ItemPlaceLabel(reason)))
 			}
 		}

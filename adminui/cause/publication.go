@@ -143,7 +143,7 @@ func statusWords(message string) string {
 
 // PublishResult explains whether platforms have the menu changes of a request.
 func PublishResult(found []console.Publishing) ui.Cause {
-	cause, parts := ui.Cause{State: ui.OK}, make([]string, len(found))
+	cause, parts, pending := ui.Cause{State: ui.OK}, make([]string, len(found)), false
 	for i, p := range found {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
 		switch publish.State(p.State) {
@@ -152,6 +152,7 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		case publish.Published:
 			parts[i] = fmt.Sprintf(text.MenuPublished, p.Platform, stores)
 		default:
+			pending = true
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
 			if p.Message != "" {
 				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message))
@@ -162,6 +163,9 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		}
 	}
 	cause.Text, cause.Detail = strings.Join(parts, "; ")+".", text.PublishedOwn
+	if pending {
+		cause.Detail = sentences(text.MenusSentLater, cause.Detail)
+	}
 	return cause
 }
 

@@ -12,14 +12,14 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the platform " +
-			"settings of this console. The support of the platform knows the right value.",
-		"unknown partner key": "Check the secret api_key in the platform " +
-			"settings of this console. The support of the platform knows the right value.",
-		"the server name api.example.com was not found on the public internet": "Check the URL api in the " +
-			"platform settings of this console. The support of the platform knows the right value.",
-		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the " +
-			"platform settings of this console. The support of the platform knows the right value.",
+		"the aggregator responded with 401 Unauthorized": "Ask the support of the platform for the " +
+			"right value of the secret api_key. Then enter it in the platform settings of this console.",
+		"unknown partner key": "Ask the support of the platform for the " +
+			"right value of the secret api_key. Then enter it in the platform settings of this console.",
+		"the server name api.example.com was not found on the public internet": "Ask the support of the platform for the " +
+			"right value of the URL api. Then enter it in the platform settings of this console.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Ask the support of the platform for the " +
+			"right value of the URL api. Then enter it in the platform settings of this console.",
 		"the aggregator responded with 503 Service Unavailable": "",
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",
@@ -29,7 +29,7 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
 	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about})
-	require.Contains(t, cause.Text, "tasty has not accepted the menu of 12 stores: unknown partner key")
+	require.Contains(t, cause.Text, "tasty has not accepted the latest menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
 	require.Contains(t, RejectedMenus(console.RejectedMenus{Platform: "tasty"}, nil).Detail,
 		"ask its support what to correct")
@@ -54,7 +54,7 @@ func TestStatusOfAPlatformIsExplained(t *testing.T) {
 		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
 		"photo required": "photo required",
 	} {
-		require.Equal(t, "tasty has not accepted the menu of 1 store: "+want,
+		require.Equal(t, "tasty has not accepted the latest menu of 1 store: "+want,
 			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
 	}
 }

@@ -200,11 +200,11 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	plugin := platform.Plugin
 	if plugin == nil {
 		why := fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy)
-		return Visibility{ui.Err, text.NotLive, withOldMenu(why, platform.Published, now.Location()), AtSettings}
+		return withoutPlugin(why, AtSettings, platform.Published, now.Location())
 	}
 	if !PluginWorks(*plugin, now.Location()) {
 		why := Plugin(*plugin, now.Location()).Text
-		return Visibility{ui.Err, text.NotLive, withOldMenu(why, platform.Published, now.Location()), AtPlugin}
+		return withoutPlugin(why, AtPlugin, platform.Published, now.Location())
 	}
 	if published := platform.Published; published != nil {
 		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {
@@ -214,12 +214,13 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	return own
 }
 
-// withOldMenu adds to the reason why a plugin does not work that the platform may show an earlier menu.
-func withOldMenu(why string, p *publish.Publication, zone *time.Location) string {
+// withoutPlugin is the visibility without a working plugin. The platform may show an earlier menu.
+func withoutPlugin(why string, remedy Remedy, p *publish.Publication, zone *time.Location) Visibility {
 	if p == nil || p.PublishedAt.IsZero() {
-		return why
+		return Visibility{ui.Err, text.NotLive, why, remedy}
 	}
-	return why + " " + fmt.Sprintf(text.StillOld, formatTime(p.PublishedAt, zone))
+	why += " " + fmt.Sprintf(text.StillOld, formatTime(p.PublishedAt, zone))
+	return Visibility{ui.Err, text.NotUpdated, why, remedy}
 }
 
 // menuVisibility explains whether a store is live, by its menu on the platform.

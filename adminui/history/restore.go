@@ -85,13 +85,21 @@ func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration) er
 	button := ui.Button{Label: text.RestoreDo, Token: v.Token(), ReasonLabel: text.Why, Help: text.RestoreSay,
 		Action: restoreLink(v, r.revision.ID, v.Query.Get("at")),
 		Hidden: []ui.Option{{Label: "state", Value: r.state()}}}
-	head := shell.Head{Title: fmt.Sprintf(text.RestoreTitle, view.ref), Note: view.kindLabel,
+	head := shell.Head{Title: fmt.Sprintf(text.RestoreTitle, view.ref), Note: view.kindLabel + " · " + whereOf(r.difference.Location),
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.revision.ID), objectFilter(v)),
 			Label: kindLabels[r.revision.Kind]}}
 	if len(console.FieldChanges(r.present, r.difference.After)) > 0 {
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: text.RestoreLater}}
 	}
 	return v.Show(c, head, restorePage(r.fields(v.Business.Currency), ui.Pretty(r.job.Body, recordShown), button))
+}
+
+// whereOf names the menu that a difference belongs to.
+func whereOf(location string) string {
+	if location == "" {
+		return text.ThenAsStored
+	}
+	return fmt.Sprintf(text.AtStoreNamed, location)
 }
 
 // fields lists the values now and those restored, of the fields that the change had set.

@@ -81,9 +81,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, item := range found {
 		keys[i] = item.RefID
 		href := v.Link(fmt.Sprintf("items/%d/", item.ID))
+		state := stateCell(item)
+		if f.Problem == console.ItemLacking && state.State == ui.OK {
+			state = ui.StateCell(ui.Warn, text.ProblemRejected)
+		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
-				stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
+				state, ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterNote, Live: true}, list, "after", keys)
 }
@@ -203,7 +207,7 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
 		{Label: text.RefFact, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
-		{Label: text.Price, Cell: ui.T(ui.Price(item.Price, v.Business.Currency))},
+		{Label: text.MasterPrice, Cell: ui.T(ui.Price(item.Price, v.Business.Currency))},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},
 		{Label: text.OnPlatforms, Cell: ui.T(platforms)}, {Label: text.Updated, Cell: ui.TimeCell(v.At(item.Updated))}}
 }

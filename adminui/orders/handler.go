@@ -224,6 +224,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	orderFacts.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
+	if orderFacts.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
+		return err
+	}
 	if v.MayAct() {
 		orderFacts.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
 			return deliveries.ResendButton(v, d)
@@ -237,9 +240,6 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	line := timelineOf(v, apiOrder.Relay, orderFacts)
-	if err := p.addRepeats(ctx, v, id, line); err != nil {
-		return err
-	}
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}

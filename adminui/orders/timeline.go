@@ -56,12 +56,12 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	for _, call := range o.Calls {
 		line.AddCall(call)
 	}
+	addRepeats(line, o.Repeats)
 	return line
 }
 
 // addRepeats adds to the timeline when the order was repeated with other content.
-func (p Pages) addRepeats(ctx context.Context, v *shell.PageContext, id int64, line *timeline.Timeline) error {
-	repeats, err := p.Timeline.OrderRepeats(ctx, v.Business.ID, id)
+func addRepeats(line *timeline.Timeline, repeats []console.OrderRepeat) {
 	for _, r := range repeats {
 		entry := timeline.Entry{State: ui.Warn, Title: text.SentAgain, Note: r.Differences,
 			Words: fmt.Sprintf(text.SentAgainWords, cause.ActorName(r.Actor))}
@@ -70,7 +70,6 @@ func (p Pages) addRepeats(ctx context.Context, v *shell.PageContext, id int64, l
 		}
 		line.Add(r.Last, entry)
 	}
-	return err
 }
 
 // eventText adds to the state of a delivery when it ended, if that was a minute or more after the event.

@@ -116,7 +116,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				ui.StateCell(state, words),
 				ui.T(listing(s.Excluded, s.Included)), ui.TimeCell(v.At(s.Updated))}})
 	}
-	return v.ShowList(c, shell.Head{Title: text.Stores, Note: text.RefNote, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Stores, Note: text.StoresNote, Live: true}, list, "after", keys)
 }
 
 func filters(f console.StoreFilter) []ui.Filter {

@@ -12,7 +12,7 @@ const (
 	CauseJobWarned     = "Applied: %s, with %s."
 	MoreWarnings       = "The callback has %s more."
 	CauseItemUnder     = "The item's category %[2]s belongs to the inactive category %[1]s."
-	RemedyItemCategory = "Enable the category in the POS. One inactive category hides its items, even if they " +
+	RemedyItemCategory = "Enable the category in the POS and resend the menu. One inactive category hides its items, even if they " +
 		"have other, active categories."
 	CauseItemOnSome    = "Customers can order the item on %s, but not on %s."
 	CauseItemOnNone    = "Customers cannot order the item on any platform."
@@ -21,25 +21,25 @@ const (
 	CauseItemNoStock   = "The item is out of stock at every store that sells it."
 	CauseItemNotThere  = "The item is not available at any store that sells it."
 	CauseItemStoresOff = "Every store that sells the item is inactive."
-	RemedyItemNoStock  = "Set the stock of the item in the POS."
-	RemedyItemNotThere = "Set the item to available in the POS (field available)."
+	RemedyItemNoStock  = "Set the stock of the item in the POS and resend the menu."
+	RemedyItemNotThere = "Set the item to available in the POS (field available) and resend the menu."
 	RemedyStoresOff    = "Enable the stores in the POS."
 	RemedyNoOrders     = "Enable orders for the stores in the POS (field ordering_enabled)."
 	CauseItemNoOrders  = "No store that sells the item accepts orders."
 	InSaleHours        = "During sale hours: %s"
 	ItemOffAt          = "%s: %s"
 	And                = "%s and %s"
-	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. " +
-		"The request must have available true for the item, although the record below has it already."
-	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms)."
+	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu with " +
+		"available true. Only this enables the item again: the record below has an earlier value."
+	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms) and resend the menu."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
 	RemedyStoreNoList        = "Select the platforms of the store in the POS."
 	RemedyStoreOff           = "Enable the store in the POS (field active)."
 	RemedyStoreNoOrder       = "Enable orders for the store in the POS."
 	RemedyStoreHidden        = "In the POS, show the store to customers (field hide_from_ui)."
 	CauseDeliveredRepeatedly = "Delivered %d times: the server accepted attempts %s."
-	DetailRepeatedDelivery   = "If the repeat was not wanted, ask the developer of the POS to ignore events " +
-		"with the same id (webhook-id)."
+	DetailRepeatedDelivery   = "If the POS shows it twice, ask its developer to ignore events with the same id " +
+		"(webhook-id)."
 	ResentBy           = "Resent by %s %s. Reason: %s."
 	Resent_            = "%s resent"
 	NotOnSaleNow       = "Not on sale now. Sale hours by category: %s."
@@ -88,11 +88,11 @@ const (
 	Stores_            = "%s stores"
 	CauseStoreNowhere  = "The store is listed on platforms, but it is not live on any of them."
 	CauseStoreOnPart   = "Live on %s. %s"
-	CauseRejectedMenus = "%s has not accepted the menu of %s: %s"
+	CauseRejectedMenus = "%s has not accepted the latest menu of %s: %s"
 	TheSecret          = "the secret %s"
 	TheAddress         = "the URL %s"
-	RemedyRejectedMenu = "Check %s in the platform settings of this console. The support of the platform " +
-		"knows the right value."
+	RemedyRejectedMenu = "Ask the support of the platform for the right value of %s. Then enter it in the " +
+		"platform settings of this console."
 	RemedyMenuWaits    = "The hub retries automatically. If it lasts, ask the support of %s."
 	RemedyMenuRejected = "The message in brackets is from %s: ask its support what to correct. Then use " +
 		"Publish now on the page of the store."

@@ -6,7 +6,7 @@ const (
 	DiffNone     = "There are no differences."
 	DiffTooLarge = "They are too large to compare here. Download both and compare them."
 	DiffTooMany  = "More than 1000 lines differ. Download both and compare them."
-	DiffPrevious = "Compare with its previous version"
+	DiffPrevious = "Compare with the previous event"
 	DiffNoBefore = "The latest 50 deliveries of this webhook have none before it for the same object."
 	DiffJob      = "Compare with the request"
 	DiffJobNote  = "This compares only the objects that were submitted, without results and counts."

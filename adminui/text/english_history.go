@@ -54,6 +54,7 @@ const (
 	Restore        = "Restore the values from before this change"
 	Now            = "Now"
 	Restored       = "Restored"
+	AtStoreNamed   = "At store %s"
 	RestoreTitle   = "Restore %s"
 	RestoreRequest = "Menu request"
 	RestoreDo      = "Restore"
@@ -79,5 +80,5 @@ const (
 	ThenNone          = "The item did not exist at that time."
 	ThenAsSeen        = "As customers saw it, with the store's values"
 	ThenAsStored      = "In the master catalogue"
-	ThenWithoutGroups = "This does not include option groups, or items that the platform rejected."
+	ThenWithoutGroups = "Option groups are not included. An item that the platform had rejected was not seen there."
 )

@@ -37,7 +37,7 @@ const (
 const (
 	Grid     = "Stores on platforms"
 	GridNote = "Stores with problems first. The page of each store has the reason. Live: customers can order " +
-		"there. Not live: they cannot, or the platform gets no updates from the hub."
+		"there. Not live: they cannot. Not updated: an old menu may be shown there."
 	GridAll    = "All stores"
 	GridLive   = "Live"
 	GridClosed = "Closed now"

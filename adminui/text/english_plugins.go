@@ -64,7 +64,7 @@ const (
 	EnableSay       = "The hubs start it, and waiting updates continue."
 	Disable         = "Disable"
 	DisableSay      = "For operators of the hub. The plugin finishes its running requests and stops. The hub " +
-		"then checks no items for %s. Updates to platforms wait for up to a day, then they fail."
+		"then no longer checks items for %s. Updates to platforms wait for up to a day, then they fail."
 	OnePlatform = "1 platform"
 	Platforms_  = "%s platforms"
 	Restart     = "Restart"
@@ -86,16 +86,17 @@ const (
 	CausePluginLast        = "The last fault was %s: %s."
 	PluginFault            = "Last fault: %s."
 	CausePluginOther       = "Plugin %s is %s."
-	RemedyPluginOff        = "Updates wait meanwhile. Ask the operator of the hub why, and whether it can be " +
-		"enabled again. An unused plugin is removed with servery plugin remove."
+	RemedyPluginOff        = "Updates wait for up to a day, then they fail. Ask the operator of the hub why, and " +
+		"whether it can be enabled again."
 	RemedyPluginNever       = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
 	RemedyPluginQuarantined = "Ask the operator of the hub to repair and restart it. The page of the plugin " +
 		"has the details (faults and log)."
 	PluginConnects = "The plugin connects the hub to %s."
 	PluginNote     = "A plugin is the part of the hub that connects it to a platform."
-	LiveNote       = "Live: customers can order there. Not live: they cannot, or the platform gets no updates from " +
-		"the hub."
-	StillOld             = "The platform may still show the menu of %s, but it gets no updates from the hub."
+	LiveNote       = "Live: customers can order there. Not live: they cannot. Not updated: the platform may show an old " +
+		"menu, but the hub cannot accept its orders."
+	StillOld = "The platform may still show the menu of %s. The hub cannot accept its orders, so close the store " +
+		"there."
 	RemedyPluginBackoff  = "The page of the plugin has the details (faults and log)."
 	ActSeePlugin         = "View plugin"
 	CausePluginSetAside  = "Plugin %s is not called with %s, which crashed it."

@@ -66,12 +66,13 @@ const (
 	NothingMatches     = "Nothing matches"
 	NothingMatchesText = "Clear the filters to see all."
 	NoSyncsTitle       = "No menu requests for this store"
-	NoSyncsText        = "Only recent requests are stored; the menu that they set stays. The page Jobs has the " +
+	NoSyncsText        = "Old requests are deleted, but the menu stays. The page Jobs has the " +
 		"requests for the master catalogue, the menu of all stores."
 	PublishedOwn          = "The merchant's own website and apps fetch the menu themselves."
 	MenuPublished         = "%s has received the applied changes for %s"
 	MenuRejectedBy        = "%s rejected these changes for %s: %s"
 	MenuPending           = "%s has not received these changes for %s yet"
+	MenusSentLater        = "The hub sends pending changes automatically."
 	Because               = ", because %s"
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"

@@ -105,7 +105,7 @@ const (
 	PriceToCome            = "%s, not yet on the platform"
 	PriceSent              = "%s, sent to the platform %s"
 	CauseItemFinding       = "%s does not accept the item: %s"
-	RemedyFinding          = "In the POS, correct this value and resend the menu. The hub then checks the rule " +
+	RemedyFinding          = "In the POS, correct the item and resend the menu. The hub then checks the rule " +
 		"%s again."
 	PublishFailed      = "The menu was not published: %s"
 	PublishWaits       = "The menu is waiting to be published: %s"

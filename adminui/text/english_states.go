@@ -24,8 +24,8 @@ const (
 	CauseHeld       = "Waiting: %s."
 	CauseJobFailed  = "The job failed after %s: %s"
 	JobNamed        = "Job %s · %s"
-	RemedyJobFailed = "Ask the operator of the hub to fix this. Then use Run again, or let the POS resend the " +
-		"request."
+	RemedyJobFailed = "Ask the operator of the hub to fix this. Then let the POS resend the request. Use Run " +
+		"again only if nothing has changed since."
 	CauseJobErrors    = "Not applied: %s of %s. %s"
 	OneTiming         = "1 timing group"
 	Timings_          = "%s timing groups"
@@ -95,9 +95,9 @@ const (
 	HeadersSent     = "The hub sends the login in %s, unchanged since %s."
 	HeadersNone     = "The hub sends no login, because the webhook has no headers for it."
 	LastError       = "Details: %s."
-	RemedyLogin     = "Ask the developer of the POS which login the server expects. The POS must send it to " +
-		"the hub, in the headers of its webhook. You cannot enter it in the console. Or the server has an " +
-		"outdated signing secret."
+	RemedyLogin     = "Ask the developer of the POS which login the server expects. The developer then sets it in " +
+		"the headers of this webhook, by the API. If the login is right, the server may have an outdated signing " +
+		"secret. Use Rotate secret only if the developer asks for it."
 	RemedyPath       = "Check the path in the URL of the webhook: the server does not know it."
 	RemedyBlockedURL = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
 	RemedyDNS        = "Ask the developer of the POS to check the URL and the DNS entry of the server name. A " +

@@ -2,10 +2,11 @@ package text
 
 // Texts of stores and items.
 const (
-	Store         = "Store"
-	Ref           = "ref_id"
-	RefFact       = "ref_id, the code in the POS"
-	RefNote       = "ref_id: the number or code of the store or item in the POS."
+	Store      = "Store"
+	Ref        = "ref_id"
+	RefFact    = "ref_id, the code in the POS"
+	StoresNote = "ref_id: the number or code of the store in the POS. State: the store's own, as the POS has set " +
+		"it. The page Stores on platforms shows where it is live."
 	MasterNote    = "master catalogue: the menu of all stores. ref_id: the number or code of the item in the POS."
 	City          = "City"
 	StreetAddress = "Street address"
@@ -25,8 +26,9 @@ const (
 	ServedByPlugin  = "plugin %s"
 	ItemSelected    = "Selected"
 	StoreRefHint    = "ref_id of the store, its code in the POS"
-	Live            = "Accepts orders"
+	Live            = "Open"
 	NotLive         = "Not live"
+	NotUpdated      = "Not updated"
 	Active          = "Active"
 	NotActive       = "Inactive"
 	NotListed       = "On no platform"
@@ -40,12 +42,14 @@ const (
 	Item            = "Item"
 	Title           = "Title"
 	Price           = "Price"
-	Stock           = "Stock"
-	Shown           = "Shown"
-	NotShown        = "Not shown"
-	NotCounted      = "not counted"
-	NoItemsTitle    = "No items"
-	NoItemsText     = "The POS sends the menu to POST /external/api/v1/inventory/locations/-1/ (master catalogue) or " +
+	MasterPrice     = "Price in the master catalogue"
+
+	Stock        = "Stock"
+	Shown        = "Shown"
+	NotShown     = "Not shown"
+	NotCounted   = "not counted"
+	NoItemsTitle = "No items"
+	NoItemsText  = "The POS sends the menu to POST /external/api/v1/inventory/locations/-1/ (master catalogue) or " +
 		"to one store. The job of that request lists what failed."
 	AtStores         = "At stores"
 	AtStoresNone     = "No store sells this item"

@@ -22,8 +22,8 @@ const (
 	RetryUnits      = "Retries for"
 	RetrySpan       = "31 %s"
 	Pause           = "Pause"
-	PauseSay        = "This webhook then receives no new events, and they are not sent later. %s"
-	PauseOrders     = "Missed orders of the same day can be sent from the list of orders."
+	PauseSay        = "This webhook then receives no new events. The hub does not send them later automatically. %s"
+	PauseOrders     = "You can send missed orders of the same day from the list of orders."
 	OneWaitsPaused  = "1 event delivery waits until you resume the webhook."
 	WaitPaused_     = "%s event deliveries wait until you resume the webhook."
 	Resume          = "Resume"
@@ -44,7 +44,7 @@ const (
 	LastResponse     = "Last result"
 	DeliveriesNote   = "A delivery is one event, such as a new order, that the hub sends to a server of the " +
 		"POS. Pending: being sent, or retried soon. Waiting: kept until its cause is over, which the list shows. " +
-		"Only tests of a failing server use waiting ones."
+		"While a server fails, the hub tests it with one that is waiting."
 	NoDeliveryTitle = "No deliveries"
 	NoDeliveryText  = "No event was sent. Each event goes to every active webhook that is subscribed to its type."
 	Retry           = "Resend"

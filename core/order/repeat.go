@@ -61,7 +61,7 @@ func (d *differences) add(text string) { *d = append(*d, text) }
 
 func (d *differences) compare(name, before, after string) {
 	if before != after {
-		d.add(fmt.Sprintf("%s: %s, before %s", name, orNone(after), orNone(before)))
+		d.add(fmt.Sprintf("%s: %s, in the repeat %s", name, orNone(before), orNone(after)))
 	}
 }
 
@@ -95,7 +95,7 @@ func (d *differences) compareItems(placed []Item, again []Line) {
 		item := left[at]
 		left = slices.Delete(left, at, at+1)
 		if item.Quantity != int64(*line.Quantity) {
-			d.add(fmt.Sprintf("item %s: quantity %d, before %d", line.RefID, *line.Quantity, item.Quantity))
+			d.add(fmt.Sprintf("item %s: quantity %d, in the repeat %d", line.RefID, item.Quantity, *line.Quantity))
 		}
 		d.compareAmount("item "+line.RefID+": price", item.Price, line.Price)
 		if !sameOptions(item, line) {
