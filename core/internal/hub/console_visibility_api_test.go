@@ -44,10 +44,10 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 		f.ok("POST", locationRoute,
 			fmt.Sprintf(`{"location_ref_id":"s1","platforms":%s,"action":%q}`, platforms, action))
 	}
-	require.Contains(t, page("stores/"), "</svg>Accepts orders<")
+	require.Contains(t, page("stores/"), "</svg>Open<")
 
 	change("disable", "null")
-	require.NotContains(t, page("stores/"), "</svg>Accepts orders<")
+	require.NotContains(t, page("stores/"), "</svg>Open<")
 	require.Contains(t, page("stores/"), "Closed on every platform")
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
@@ -61,7 +61,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 	require.Contains(t, page("stores/"), "Closed on ")
 	require.NotContains(t, page("stores/"), "Closed on every platform")
 	change("enable", "null")
-	require.Contains(t, page("stores/"), "</svg>Accepts orders<")
+	require.Contains(t, page("stores/"), "</svg>Open<")
 	require.NotContains(t, page(store), "Closed on")
 	require.NotContains(t, page(""), "closed on a platform")
 }
