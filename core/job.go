@@ -25,6 +25,9 @@ const (
 	OrderRetryJob JobKind = "order_retry"
 	// BulkResendJob resends deliveries that a person has selected.
 	BulkResendJob JobKind = "redelivery"
+	// ProblemResendJob resends the failed deliveries of a problem, its subject, and counts their outcomes. It is
+	// ordered only with resends of the same problem.
+	ProblemResendJob JobKind = "problem_resend"
 	// RecheckJob checks stored items against the rules of a platform, its subject. It is ordered only with rechecks of
 	// the same platform.
 	RecheckJob JobKind = "recheck"

@@ -1,1 +1,1 @@
-DROP TABLE unrouted_events, endpoint_circuits, delivery_queue, attempts, deliveries, events, webhooks;
+DROP TABLE unrouted_events, endpoint_circuits, delivery_queue, attempts, deliveries, problems, events, webhooks;

@@ -49,6 +49,27 @@ CREATE TABLE events (
 CREATE INDEX events_by_reference ON events (business_id, reference) WHERE reference <> '';
 CREATE INDEX events_of_order ON events (business_id, order_id) WHERE order_id IS NOT NULL;
 
+-- Failed deliveries with one cause: the server, the class of the error and the response status. A row remains while
+-- its deliveries do.
+CREATE TABLE problems (
+    business_id   bigint NOT NULL REFERENCES businesses (id),
+    id            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    server        text NOT NULL,            -- host and port of the URL
+    error_class   text NOT NULL,            -- of the last attempts
+    status        smallint NOT NULL,        -- of their responses; 0 without one
+    webhooks      bigint[] NOT NULL,        -- that have failed, sorted; 0: a callback_url
+    first_seen_at timestamptz NOT NULL,
+    last_seen_at  timestamptz NOT NULL,     -- to about 10 s, so that failing deliveries do not wait for this row
+    state         text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'acknowledged', 'resolved')),
+    changed_by    text NOT NULL DEFAULT '', -- who last acknowledged, resolved or reopened it
+    changed_at    timestamptz,
+    reopened_at   timestamptz,              -- when it failed again after changed_by had resolved it; null: never
+    assignee      text NOT NULL DEFAULT '', -- email address; '': none
+    note          text NOT NULL DEFAULT '', -- the latest
+    PRIMARY KEY (business_id, server, error_class, status)
+);
+CREATE INDEX problems_by_time ON problems (business_id, last_seen_at, id);
+
 -- Ended deliveries. Unfinished ones are in delivery_queue.
 CREATE TABLE deliveries (
     business_id bigint NOT NULL,
@@ -61,8 +82,10 @@ CREATE TABLE deliveries (
     attempts    smallint NOT NULL,
     status      smallint NOT NULL, -- of the last attempt; 0 without a response
     finished_at timestamptz NOT NULL,
+    problem_id  bigint,            -- of a failed one; null also if it had no attempt
     PRIMARY KEY (business_id, id)
 ) PARTITION BY RANGE (id);
+CREATE INDEX deliveries_of_problem ON deliveries (business_id, problem_id, id) WHERE problem_id IS NOT NULL;
 CREATE INDEX deliveries_failed ON deliveries (business_id, id) WHERE state = 'failed';
 CREATE INDEX deliveries_failed_at ON deliveries (business_id, finished_at) WHERE state = 'failed';
 CREATE INDEX deliveries_of_webhook ON deliveries (business_id, webhook_id, id);

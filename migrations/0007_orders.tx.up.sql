@@ -111,12 +111,12 @@ CREATE TABLE rejected_orders (
 );
 CREATE INDEX rejected_orders_by_time ON rejected_orders (business_id, last_at);
 
--- The deliveries that an order retry resends, until it has reported their outcome.
-CREATE TABLE order_resends (
+-- The deliveries that an order retry or the resend of a problem sends, until it has reported their outcome.
+CREATE TABLE followed_resends (
     business_id    bigint NOT NULL,
-    reference      uuid NOT NULL,     -- of the request
+    reference      uuid NOT NULL,     -- of the job
     delivery_id    uuid NOT NULL,
-    event_id       uuid,              -- an order that several webhooks rejected counts once
+    event_id       uuid,              -- an order that several webhooks rejected counts once; null: of a problem
     state          smallint NOT NULL, -- 0 chosen, 1 sent, 2 accepted, 3 not accepted
     prior_attempts smallint NOT NULL, -- of the delivery before it was resent
     PRIMARY KEY (business_id, reference, delivery_id)

@@ -5,7 +5,6 @@ package cause
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -179,7 +178,7 @@ func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) 
 		if e.Active && maybeRecovered(e) && e.FailedDeliveries == 0 {
 			continue
 		}
-		key := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
+		key := [4]string{fmt.Sprint(e.Business), webhook.Host(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
 		at, known := byServer[key]
 		if fails := e.Active && !e.Health.FailingSince.IsZero() && !maybeRecovered(e); fails && known {
 			list[at].Webhooks = append(list[at].Webhooks, e)
@@ -220,17 +219,8 @@ func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location
 			all.CircuitOpenedAt, all.ProbeInterval = e.CircuitOpenedAt, max(all.ProbeInterval, e.ProbeInterval)
 		}
 	}
-	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")),
-		now, zone)
-}
-
-// hostOf returns the host and port of a URL.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return u.Host
+	name := fmt.Sprintf(text.WebhooksAt, len(webhooks), webhook.Host(all.URL), strings.Join(names, ", "))
+	return failingCause(all, name, now, zone)
 }
 
 func pendingText(e console.Endpoint) string {
@@ -248,9 +238,12 @@ func heldText(e console.Endpoint) string {
 }
 
 // CappedNumber formats a count that stops at console.MaxCount.
-func CappedNumber(n int) string {
-	if n >= console.MaxCount {
-		return "more than " + ui.Number(console.MaxCount-1)
+func CappedNumber(n int) string { return numberUpTo(n, console.MaxCount) }
+
+// numberUpTo formats a count that stops at a bound.
+func numberUpTo(n, bound int) string {
+	if n >= bound {
+		return "more than " + ui.Number(bound-1)
 	}
 	return ui.Number(n)
 }

@@ -22,6 +22,7 @@ type Selector struct {
 	State     State          `json:"state,omitempty"`
 	EventType core.EventType `json:"event_type,omitempty"`
 	WebhookID int64          `json:"webhook_id,omitempty"`
+	ProblemID int64          `json:"problem_id,omitempty"`
 	OrderID   int64          `json:"order_id,omitempty"`
 	Reference string         `json:"reference,omitempty"`
 	From      time.Time      `json:"from,omitzero"`       // created at or after

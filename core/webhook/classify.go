@@ -89,6 +89,15 @@ func noPublicAddress(name string) string {
 	return fmt.Sprintf("the server name %s was not found on the public internet", name)
 }
 
+// Host returns the host and port of a URL in lower case, or the text if it is not a URL.
+func Host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return strings.ToLower(u.Host)
+}
+
 // hostName returns the host name of a URL, or "" if its host is an IP address.
 func hostName(address string) string {
 	u, err := url.Parse(address)

@@ -15,6 +15,7 @@ type Filter struct {
 	State     State
 	EventType core.EventType
 	WebhookID int64
+	ProblemID int64
 	Reference string    // of the request that caused the event
 	OrderID   int64     // the order of the event
 	Status    int       // of the last response; 0: any
@@ -57,6 +58,7 @@ type DeliveryRecord struct {
 	LastClass             ErrorClass
 	Body                  []byte // JSON as sent; set when one delivery is read and its event is still stored
 	TraceID               string // the trace of the event's cause; "": none
+	ProblemID             int64  // the problem of a failed one; 0: none
 }
 
 // AttemptRecord is a recorded attempt.

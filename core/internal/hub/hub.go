@@ -119,7 +119,8 @@ func (h *Hub) buildWorker(m *metrics) {
 		core.OrderRetryJob: webhook.OrderRetry{Retries: deliveries.NewOrderRetries(db), Clock: clock},
 		core.RecheckJob: menu.Rechecker{Storage: menus.New(db),
 			Inspector: config.Host.RecheckInspector(), Clock: clock},
-		core.BulkResendJob: webhook.BulkResend{Resends: deliveries.New(db), Clock: clock},
+		core.ProblemResendJob: webhook.ProblemResend{Resends: deliveries.NewProblemResends(db), Clock: clock},
+		core.BulkResendJob:    webhook.BulkResend{Resends: deliveries.New(db), Clock: clock},
 	}
 	for kind := range handlers {
 		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase

@@ -7,6 +7,7 @@ import (
 
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
@@ -63,7 +64,8 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			retention, next := h.maintain(ctx)
 			partitions.Reset(next)
 			if retention > 0 {
-				err = orders.New(h.db).DropOld(ctx, retention)
+				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
+					deliveries.New(h.db).DropOldProblems(ctx, retention))
 			}
 			err = errors.Join(err, h.riders.Sweep(ctx))
 		}

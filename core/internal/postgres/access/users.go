@@ -56,6 +56,18 @@ func (a Store) ListUsers(ctx context.Context, after string, limit int) ([]access
 	return list, nil
 }
 
+// Supporters returns the email addresses of the users who may act in a business, in order.
+func (a Store) Supporters(ctx context.Context, business core.BusinessID) ([]string, error) {
+	return postgres.Collect(ctx, a.db.Bun(), "reading the supporters of a business", func(email *string) []any {
+		return []any{email}
+	}, bun.SafeQuery(`SELECT email FROM users u WHERE disabled_at IS NULL AND (role = ? OR role = ? AND EXISTS (
+			SELECT FROM user_grants WHERE user_id = u.id AND business_id = ?))
+		ORDER BY email LIMIT ?`, access.Admin, access.Support, business, maxSupporters))
+}
+
+// maxSupporters bounds the users that one can choose from.
+const maxSupporters = 500
+
 // UserByID returns a user.
 func (a Store) UserByID(ctx context.Context, id int64) (access.User, error) {
 	var row userRow

@@ -27,6 +27,7 @@ func selectorConditions(business core.BusinessID, c webhook.Selector, after core
 		only.Add(true, `delivery.id < ?`, core.FirstID(c.To))
 		only.Add(c.EventType != "", `delivery.event_type = ?`, c.EventType)
 		only.Add(c.WebhookID != 0, `delivery.webhook_id = ?`, c.WebhookID)
+		only.Add(c.ProblemID != 0, `delivery.problem_id = ?`, c.ProblemID)
 		only.Add(c.State != webhook.Pending, `delivery.state = ?`, c.State)
 		only.Add(c.Status != 0, `delivery.status = ?`, c.Status)
 		only.Add(!c.EndedFrom.IsZero(), `delivery.finished_at >= ?`, c.EndedFrom)

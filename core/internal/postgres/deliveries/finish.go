@@ -75,7 +75,11 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 	var health healthUpdate
 	unblocked := 0
 	err := q.db.InTx(ctx, func(tx bun.Conn) (err error) {
-		ended, err := q.moveToHistory(ctx, tx, owner, finished)
+		problems, err := q.recordProblems(ctx, tx, finished)
+		if err != nil {
+			return err
+		}
+		ended, err := q.moveToHistory(ctx, tx, owner, finished, problems)
 		if err != nil {
 			return err
 		}
@@ -149,9 +153,10 @@ func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (row
 	return rows, err
 }
 
-// moveToHistory moves ended deliveries from the queue to the history. It returns how many were
-// still queued.
-func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+// moveToHistory moves ended deliveries from the queue to the history, each with its problem or 0. It
+// returns how many were still queued.
+func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result,
+	problems []int64) (int64, error) {
 	if len(results) == 0 {
 		return 0, nil
 	}
@@ -164,8 +169,8 @@ func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, re
 	}
 	query, err := q.db.Prepare(ctx, tx, queries.Get("move_to_history"), postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "urls": postgres.Array(urls),
-		"states": postgres.Array(states), "statuses": postgres.Array(statuses), "owner": owner,
-		"now": q.db.Clock().Now(),
+		"states": postgres.Array(states), "statuses": postgres.Array(statuses), "problems": postgres.Array(problems),
+		"owner": owner, "now": q.db.Clock().Now(),
 	})
 	if err != nil {
 		return 0, err

@@ -1,10 +1,11 @@
 -- name: move_to_history
--- prepare: businesses bigint[], ids uuid[], urls text[], states text[], statuses smallint[], owner uuid
--- prepare: now timestamptz
+-- prepare: businesses bigint[], ids uuid[], urls text[], states text[], statuses smallint[], problems bigint[]
+-- prepare: owner uuid, now timestamptz
 -- Moves ended deliveries from the queue to the history. A success counts without the lease.
 WITH removed AS (
     DELETE FROM delivery_queue queue
-    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses) AS ended (business_id, id, url, state, status)
+    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses, ?problems)
+        AS ended (business_id, id, url, state, status, problem_id)
     WHERE queue.business_id = ended.business_id
         AND queue.id = ended.id
         AND (ended.state = 'delivered' OR queue.owner = ?owner)
@@ -17,13 +18,59 @@ WITH removed AS (
         ended.url,
         ended.state,
         queue.attempts + 1 AS attempts,
-        ended.status
+        ended.status,
+        nullif(ended.problem_id, 0) AS problem_id
 )
 INSERT INTO deliveries (
-    business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at
+    business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at, problem_id
 )
-SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, ?now
+SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, ?now, problem_id
 FROM removed
+
+-- name: record_problems
+-- Finds or records the problems of failed deliveries, in the order of the key. A problem that was recorded lately, by
+-- the same webhooks, is only read, so that batches do not wait for each other.
+WITH
+failed AS MATERIALIZED (
+    SELECT business_id, server, error_class, status, array_agg(DISTINCT webhook_id ORDER BY webhook_id) AS webhooks
+    FROM unnest(?businesses::bigint[], ?servers::text[], ?classes::text[], ?statuses::smallint[], ?webhooks::bigint[])
+        AS result (business_id, server, error_class, status, webhook_id)
+    GROUP BY business_id, server, error_class, status
+),
+current AS MATERIALIZED (
+    SELECT problem.business_id, problem.server, problem.error_class, problem.status, problem.id
+    FROM failed
+    JOIN problems problem USING (business_id, server, error_class, status)
+    WHERE problem.state <> 'resolved' AND problem.last_seen_at > ?recent AND problem.webhooks @> failed.webhooks
+),
+recorded AS (
+    INSERT INTO problems AS stored (
+        business_id, server, error_class, status, webhooks, first_seen_at, last_seen_at
+    )
+    SELECT failed.business_id, failed.server, failed.error_class, failed.status, failed.webhooks, ?now, ?now
+    FROM failed
+    WHERE NOT EXISTS (
+        SELECT
+        FROM current
+        WHERE current.business_id = failed.business_id
+            AND current.server = failed.server
+            AND current.error_class = failed.error_class
+            AND current.status = failed.status
+    )
+    ORDER BY failed.business_id, failed.server, failed.error_class, failed.status
+    ON CONFLICT (business_id, server, error_class, status) DO UPDATE
+    SET
+        last_seen_at = greatest(stored.last_seen_at, excluded.last_seen_at),
+        webhooks = ARRAY(SELECT DISTINCT unnest(stored.webhooks || excluded.webhooks) AS webhook ORDER BY webhook),
+        reopened_at = CASE WHEN stored.state = 'resolved' THEN excluded.last_seen_at ELSE stored.reopened_at END,
+        state = CASE WHEN stored.state = 'resolved' THEN 'open' ELSE stored.state END
+    RETURNING business_id, server, error_class, status, id
+)
+SELECT business_id, server, error_class, status, id
+FROM current
+UNION ALL
+SELECT business_id, server, error_class, status, id
+FROM recorded
 
 -- name: set_retries
 -- Schedules the next attempts. The number of attempts keeps a repeated result from ending the lease of the next one.

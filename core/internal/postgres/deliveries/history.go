@@ -39,6 +39,7 @@ type recordRow struct {
 	Blocked       bool               `bun:"blocked"`
 	Health        healthRow          `bun:"embed:health_"`
 	Trace         core.Trace         `bun:"trace"`
+	ProblemID     int64              `bun:"problem_id"`
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
@@ -55,6 +56,7 @@ func (r recordRow) record() webhook.DeliveryRecord {
 		NextAttempt: r.DueAt.Time,
 		FinishedAt:  r.FinishedAt.Time,
 		LastStatus:  r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
+		ProblemID: r.ProblemID,
 	}
 }
 
@@ -120,6 +122,10 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	case webhook.Delivered, webhook.Failed:
 		none(&queued)
 		ended.Add(true, "delivery.state = ?", f.State)
+	}
+	if f.ProblemID != 0 {
+		none(&queued)
+		ended.Add(true, "delivery.problem_id = ?", f.ProblemID)
 	}
 	if f.OfFailure {
 		ended.Add(!f.From.IsZero(), "delivery.finished_at >= ?", f.From)

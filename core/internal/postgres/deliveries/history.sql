@@ -48,7 +48,8 @@ SELECT
     delivery.blocked,
     coalesce(circuit.since, 'epoch') AS health_since,
     coalesce(circuit.status, 0) AS health_status,
-    coalesce(circuit.pause_ms, 0) AS health_pause_ms
+    coalesce(circuit.pause_ms, 0) AS health_pause_ms,
+    delivery.problem_id
 FROM (
     (
         SELECT
@@ -64,7 +65,8 @@ FROM (
             CASE WHEN NOT ?is_held THEN delivery.due_at END AS due_at,
             delivery.blocked,
             delivery.endpoint,
-            delivery.prior_attempts
+            delivery.prior_attempts,
+            0::bigint AS problem_id
         FROM delivery_queue delivery
         WHERE delivery.business_id = ?business ?queued
         ORDER BY delivery.id DESC
@@ -85,7 +87,8 @@ FROM (
             NULL,
             false,
             0,
-            0
+            0,
+            coalesce(delivery.problem_id, 0)
         FROM deliveries delivery
         WHERE delivery.business_id = ?business ?ended
         ORDER BY delivery.id DESC

@@ -15,18 +15,10 @@ import (
 )
 
 // OrderRetries stores the deliveries that order retries send (webhook.OrderRetries).
-type OrderRetries struct{ db *postgres.DB }
+type OrderRetries struct{ followedResends }
 
 // NewOrderRetries returns OrderRetries that use db.
-func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{db} }
-
-// The states of order_resends.
-const (
-	resendChosen = iota
-	resendSent
-	resendAccepted
-	resendFailed
-)
+func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{followedResends{db}} }
 
 // Select fixes what the job resends: deliveries without a 2xx of orders placed in the window,
 // to active webhooks. It skips first attempts that are running. Orders that no webhook
@@ -36,10 +28,7 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
-		var done bool
-		if err := tx.QueryRowContext(ctx,
-			`SELECT EXISTS (SELECT 1 FROM order_resends WHERE business_id = ? AND reference = ?)`,
-			work.Business, work.ID).Scan(&done); err != nil || done {
+		if done, err := r.isSelected(ctx, tx, work); err != nil || done {
 			return err
 		}
 		// Without statistics the planner underestimates these rows; hash joins read each once.
@@ -111,77 +100,17 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 		"business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at"); err != nil {
 		return err
 	}
-	return resends.CopyInto(ctx, tx, "order_resends",
+	return resends.CopyInto(ctx, tx, "followed_resends",
 		"business_id, reference, delivery_id, event_id, state, prior_attempts")
-}
-
-// Resend makes the next selected deliveries due now. It deselects those that were accepted
-// meanwhile or whose webhook was switched off.
-func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
-	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
-		var ids []string
-		if err :=
-			tx.NewRaw(`SELECT delivery_id FROM order_resends WHERE business_id = ? AND reference = ? AND state = ?
-				ORDER BY delivery_id LIMIT ?`,
-				work.Business, work.ID, resendChosen, limit).Scan(ctx, &ids); err != nil {
-			return fmt.Errorf("reading orders to resend: %w", err)
-		}
-		if n = len(ids); n == 0 {
-			return nil
-		}
-		if _, err := New(r.db).resend(ctx, tx,
-			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
-			return err
-		}
-		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
-			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
-			"first": ids[0], "last": ids[n-1], "is_switched_off": isSwitchedOff,
-		}))
-		if err != nil {
-			return fmt.Errorf("resending orders: %w", err)
-		}
-		if sent, err := marked.RowsAffected(); err != nil {
-			return err
-		} else if int(sent) < n {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?
-				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
-				ids[n-1]); err != nil {
-				return fmt.Errorf("resending orders: %w", err)
-			}
-		}
-		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
-	})
-	if err == nil && n > 0 {
-		outbox.Wake(r.db)
-	}
-	return n, err
 }
 
 // Tally records new responses and counts by order. An order counts as answered when every webhook
 // has responded. A delivery that can get no response any more has failed, because its webhook was
 // switched off or its event has expired.
 func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
-	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, queries.With("record_responses", postgres.Args{
-			"business": work.Business, "reference": work.ID, "sent": resendSent, "accepted": resendAccepted,
-			"failed": resendFailed, "is_switched_off": isSwitchedOff,
-		})); err != nil {
-			return fmt.Errorf("finding responses: %w", err)
-		}
-		err := tx.QueryRowContext(ctx, queries.With("tally_resends", postgres.Args{
-			"business": work.Business, "reference": work.ID, "sent": resendSent, "failed": resendFailed,
-		})).
-			Scan(&tally.Selected, &tally.Sent, &tally.Responded, &tally.Failed)
-		if err != nil {
-			return fmt.Errorf("counting responses: %w", err)
-		}
-		return nil
+	err = r.db.InTx(ctx, func(tx bun.Conn) (err error) {
+		tally, err = r.tally(ctx, tx, work, false)
+		return err
 	})
 	return tally, err
 }
@@ -196,9 +125,8 @@ func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, 
 		if err := box.Publish(ctx, tx, event); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?`,
-			work.Business, work.ID); err != nil {
-			return fmt.Errorf("deleting order retries: %w", err)
+		if err := r.forget(ctx, tx, work); err != nil {
+			return err
 		}
 		result := fmt.Appendf(nil, `{"retried":%d,"failed":%d}`, tally.Sent, tally.Failed)
 		return jobs.Finish(ctx, r.db, tx, work,

@@ -91,7 +91,7 @@ sends AS MATERIALIZED (
 ),
 -- The deliveries to resend.
 chosen AS (
-    INSERT INTO order_resends (business_id, reference, delivery_id, event_id, state, prior_attempts)
+    INSERT INTO followed_resends (business_id, reference, delivery_id, event_id, state, prior_attempts)
     SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
     FROM sends
     JOIN placed ON placed.placed_event = sends.event_id
@@ -105,9 +105,16 @@ WHERE NOT EXISTS (
     WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
 )
 
+-- name: choose_problem_resends
+-- Chooses the failed deliveries of a problem.
+INSERT INTO followed_resends (business_id, reference, delivery_id, state, prior_attempts)
+SELECT delivery.business_id, ?reference, delivery.id, ?chosen, 0
+FROM deliveries delivery
+WHERE delivery.business_id = ?business ?selected
+
 -- name: mark_resends
 -- Marks the chosen deliveries that are queued as sent.
-UPDATE order_resends resend
+UPDATE followed_resends resend
 SET state = ?sent, prior_attempts = delivery.attempts
 FROM delivery_queue delivery
 WHERE resend.business_id = ?business
@@ -119,9 +126,9 @@ WHERE resend.business_id = ?business
     AND NOT ?is_switched_off
 
 -- name: record_responses
--- Records the responses to resent deliveries. One that left the queue undelivered has failed, and so has one whose
--- webhook was switched off. Single lookups by key: both tables are large and have no statistics yet.
-UPDATE order_resends resend
+-- Records the responses to resent deliveries, with final only those that ended them. One that left the queue
+-- undelivered has failed, and so has one whose webhook was switched off. Single lookups by key: both tables are large and have no statistics yet.
+UPDATE followed_resends resend
 SET state = CASE (
         SELECT delivery.state
         FROM deliveries delivery
@@ -136,7 +143,7 @@ WHERE resend.business_id = ?business
     AND resend.state = ?sent
     AND coalesce(
         (
-            SELECT delivery.attempts > resend.prior_attempts
+            SELECT NOT ?final AND delivery.attempts > resend.prior_attempts
             FROM delivery_queue delivery
             WHERE delivery.business_id = resend.business_id
                 AND delivery.id = resend.delivery_id
@@ -147,12 +154,12 @@ WHERE resend.business_id = ?business
     )
 
 -- name: tally_resends
--- Counts the orders of an order retry and records its progress.
+-- Counts the orders of an order retry, or the deliveries of a problem, and records the progress.
 WITH
 -- Each order: whether it was sent, waits for a response, and has failed at a webhook.
 sends AS (
     SELECT bool_or(state >= ?sent) AS sent, bool_or(state = ?sent) AS open, bool_or(state = ?failed) AS failed
-    FROM order_resends
+    FROM followed_resends
     WHERE business_id = ?business AND reference = ?reference
     GROUP BY coalesce(event_id, delivery_id)
 ),

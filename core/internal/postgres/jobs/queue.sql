@@ -39,7 +39,7 @@ kinds AS (
         LIMIT 1
     ) next
 ),
--- The first job of each kind, and every recheck: one is queued for each platform, each with its own ordering key.
+-- The first job of each kind, and every job of the kinds that have an ordering key for each subject.
 candidates AS (
     SELECT candidate.*
     FROM kinds
@@ -48,7 +48,7 @@ candidates AS (
         FROM job_queue queue
         WHERE queue.business_id = kinds.business_id AND queue.kind = kinds.kind
         ORDER BY queue.seq
-        LIMIT CASE WHEN kinds.kind = ?recheck THEN NULL ELSE 1 END
+        LIMIT CASE WHEN kinds.kind IN (?recheck, ?problem) THEN NULL ELSE 1 END
     ) candidate
 )
 SELECT DISTINCT ON (business_id, ?ordering_key) business_id, kind, seq, available_at
@@ -56,10 +56,12 @@ FROM candidates
 ORDER BY business_id, ?ordering_key, seq
 
 -- name: ordering_key
--- The ordering key of a queued job: that of its kind. Rechecks have one for each platform.
+-- The ordering key of a queued job: that of its kind. Rechecks have one for each platform, and resends of problems one
+-- for each problem.
 CASE kind
     WHEN ?timing THEN ?menu
     WHEN ?recheck THEN kind || '/' || subject
+    WHEN ?problem THEN kind || '/' || subject
     ELSE kind
 END
 

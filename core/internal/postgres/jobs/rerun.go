@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,10 +13,11 @@ import (
 	"github.com/servery-hub/servery/core/job"
 )
 
-// QueueJob stores a job that a person requested, with its audit entry.
+// QueueJob stores a job that a person requested, with its audit entry. The entry is about the job if
+// it has no object.
 func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change) error {
 	return j.db.InTx(ctx, func(tx bun.Conn) error {
-		change.Object = "job/" + work.ID.String()
+		change.Object = cmp.Or(change.Object, "job/"+work.ID.String())
 		if err := j.db.RecordAudit(ctx, tx, change); err != nil {
 			return err
 		}

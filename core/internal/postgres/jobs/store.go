@@ -67,9 +67,10 @@ type claimedJob struct {
 
 // FirstJobs selects the first job of each business and ordering key. Only these are run.
 var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
-	"recheck": core.RecheckJob,
+	"recheck": core.RecheckJob, "problem": core.ProblemResendJob,
 	"ordering_key": bun.Safe(queries.With("ordering_key", postgres.Args{
 		"timing": core.TimingJob, "menu": core.MenuJob, "recheck": core.RecheckJob,
+		"problem": core.ProblemResendJob,
 	})),
 }))
 

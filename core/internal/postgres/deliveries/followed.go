@@ -1,0 +1,108 @@
+package deliveries
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// followedResends stores deliveries that a job resends until their outcome is known.
+type followedResends struct{ db *postgres.DB }
+
+// The states of followed_resends.
+const (
+	resendChosen = iota
+	resendSent
+	resendAccepted
+	resendFailed
+)
+
+// isSelected reports whether the job has selected its deliveries.
+func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.Job) (done bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (
+			SELECT 1 FROM followed_resends WHERE business_id = ? AND reference = ?)`, work.Business, work.ID).
+		Scan(&done)
+	return done, err
+}
+
+// Resend makes the next selected deliveries due now. It deselects those that were accepted
+// meanwhile or whose webhook was switched off.
+func (r followedResends) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
+	err = r.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
+			return err
+		}
+		var ids []string
+		if err :=
+			tx.NewRaw(`SELECT delivery_id FROM followed_resends WHERE business_id = ? AND reference = ? AND state = ?
+				ORDER BY delivery_id LIMIT ?`,
+				work.Business, work.ID, resendChosen, limit).Scan(ctx, &ids); err != nil {
+			return fmt.Errorf("reading deliveries to resend: %w", err)
+		}
+		if n = len(ids); n == 0 {
+			return nil
+		}
+		if _, err := New(r.db).resend(ctx, tx,
+			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
+			return err
+		}
+		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
+			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
+			"first": ids[0], "last": ids[n-1], "is_switched_off": isSwitchedOff,
+		}))
+		if err != nil {
+			return fmt.Errorf("resending deliveries: %w", err)
+		}
+		if sent, err := marked.RowsAffected(); err != nil {
+			return err
+		} else if int(sent) < n {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?
+				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
+				ids[n-1]); err != nil {
+				return fmt.Errorf("resending deliveries: %w", err)
+			}
+		}
+		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
+	})
+	if err == nil && n > 0 {
+		outbox.Wake(r.db)
+	}
+	return n, err
+}
+
+// tally records new outcomes and counts by order, or by delivery if the rows have no event. With final,
+// a delivery counts when it has ended. Otherwise its first response counts.
+func (r followedResends) tally(ctx context.Context, tx bun.Conn, work core.Job,
+	final bool) (tally webhook.Tally, err error) {
+	if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
+		return tally, err
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("record_responses", postgres.Args{
+		"business": work.Business, "reference": work.ID, "sent": resendSent, "accepted": resendAccepted,
+		"failed": resendFailed, "is_switched_off": isSwitchedOff, "final": final,
+	})); err != nil {
+		return tally, fmt.Errorf("finding responses: %w", err)
+	}
+	if err := tx.QueryRowContext(ctx, queries.With("tally_resends", postgres.Args{
+		"business": work.Business, "reference": work.ID, "sent": resendSent, "failed": resendFailed,
+	})).Scan(&tally.Selected, &tally.Sent, &tally.Responded, &tally.Failed); err != nil {
+		return tally, fmt.Errorf("counting responses: %w", err)
+	}
+	return tally, nil
+}
+
+// forget deletes the rows of a job.
+func (r followedResends) forget(ctx context.Context, tx bun.Conn, work core.Job) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?`,
+		work.Business, work.ID); err != nil {
+		return fmt.Errorf("deleting the deliveries of job %s: %w", work.ID, err)
+	}
+	return nil
+}
