@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/overview"
 	"github.com/servery-hub/servery/adminui/plugins"
+	"github.com/servery-hub/servery/adminui/problems"
 	"github.com/servery-hub/servery/adminui/sandbox"
 	"github.com/servery-hub/servery/adminui/search"
 	"github.com/servery-hub/servery/adminui/settings"
@@ -44,6 +45,8 @@ type Database interface {
 	webhooks.Recorder
 	deliveries.Bodies
 	deliveries.Resender
+	problems.Reader
+	problems.Editor
 	orders.Lister
 	orders.Timeline
 	orders.Notifier
@@ -110,15 +113,18 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 	db, deliveriesReader := config.Database, config.Deliveries
 	home := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
 	trail := audit.Pages{Trail: db}
+	failures := problems.Pages{Problems: db, Editor: db, Deliveries: deliveriesReader, Resender: db, Trail: db}
 	return []shell.Page{
 		s.Page(),
 		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}.Page(),
 		search.Pages{Searcher: db}.Page(),
 		home.Page(),
+		failures.HubPage(),
 		plugins.Pages{Registry: config.Plugins, Controller: db}.Page(),
 		users.Pages{Users: db, Accounts: config.Accounts, BaseURL: config.BaseURL}.Page(),
 		trail.HubPage(),
 		home.BusinessPage(),
+		failures.Page(),
 		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: deliveriesReader,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
 		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),

@@ -57,6 +57,8 @@ type fake struct {
 	notices       console.Notices
 	week          console.FailureWeek
 	storeCalls    []console.Call // of store 1040
+	problems      []console.Problem
+	resends       []console.ProblemResend // of every problem
 	provider      signin.Provider
 	done          []access.Change
 	changes       int
@@ -376,6 +378,10 @@ func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) 
 	f.recordChange(change)
 	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID,
 		Kind: work.Kind, State: "queued", CreatedAt: noon}})
+	if work.Kind == core.ProblemResendJob {
+		f.resends = append([]console.ProblemResend{{Reference: work.ID, State: "queued", Actor: work.Actor,
+			CreatedAt: noon}}, f.resends...)
+	}
 	return nil
 }
 

@@ -55,6 +55,7 @@ func TestConsoleUserJourneys(t *testing.T) {
 		{"where is an order and its rider: one search", (*journey).orderAndRider},
 		{"a store is not live on a platform: two clicks", (*journey).storeNotLive},
 		{"one merchant or platform-wide: two clicks", (*journey).platformWide},
+		{"a problem is acknowledged and resent: six clicks", (*journey).problemResent},
 		{"a wrong price is traced and rolled back: six clicks", (*journey).priceRolledBack},
 		{"the slash key focuses the search, and a single match opens", (*journey).slashSearches},
 	} {
@@ -142,6 +143,39 @@ func (j *journey) platformWide(t *testing.T) {
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
 	assert.Contains(t, mainText(t, page), "Plugin aggregator-a responds, but has reported a problem")
 	assert.Contains(t, mainText(t, page), "tasty-eats")
+	assert.Empty(t, page.Problems())
+}
+
+func (j *journey) problemResent(t *testing.T) {
+	page := j.open(t, "")
+	page.Do(t, clickNavigation("Problems"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Problems"]`)))
+	assert.Contains(t, mainText(t, page), "failed again")
+	page.Do(t, click("pos.example.com responded with error 503 (not available)"),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="pos.example.com"]`)))
+	assert.Contains(t, mainText(t, page), "Not delivered: 430 event deliveries. It failed again on 21 Nov at "+
+		"05:20 CST, after vera@example.com had resolved it on 20 Nov at 18:20 CST.")
+	page.Do(t, click("Acknowledge"),
+		chromedp.SendKeys(chromedp.CSS(".act[open] input[name=why]"), "I call the merchant."),
+		chromedp.Click(chromedp.CSS(".act[open] button")), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Contains(t, mainText(t, page), "sam@example.com acknowledged this on 21 Nov at 06:00 CST.")
+	assert.Contains(t, mainText(t, page), "I call the merchant.", "in the history")
+	page.Do(t, click("Resend all"), chromedp.WaitVisible(chromedp.CSS(".act-form")),
+		chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The server is back."),
+		click("Resend 1 event delivery"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Contains(t, mainText(t, page), "is about to start")
+	page.Wait(t, `htmx && document.querySelector("#live")._htmx?.sse?.reader != null`)
+	j.fake.mu.Lock()
+	last := j.fake.done[len(j.fake.done)-1]
+	j.fake.done = nil
+	j.fake.resends[0].State = "running"
+	j.fake.resends[0].Outcome = webhook.ResendOutcome{Selected: 430, Sent: 430, Delivered: 412, Failed: 3}
+	j.fake.changes++
+	j.fake.mu.Unlock()
+	assert.Equal(t, []any{"problem.resend", "problem/31", "The server is back."},
+		[]any{last.Action, last.Object, last.Why})
+	page.Do(t, chromedp.WaitVisible(chromedp.CSS("progress[value='96']")))
+	assert.Contains(t, mainText(t, page), "412 of 430 delivered", "without a reload")
+	assert.Contains(t, mainText(t, page), "Pending: 15. Failed again: 3.")
 	assert.Empty(t, page.Problems())
 }
 

@@ -31,7 +31,7 @@ func sampleIDs(f *fake) map[string]string {
 		"audit/": f.audit[0].ID.String(), "plugins/": "aggregator-a", "users/": "2",
 		"b/7/audit/": f.audit[0].ID.String(), "b/7/deliveries/": f.deliveries[1].ID.String(),
 		"b/7/history/": revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
-		"b/7/orders/": "10412", "b/7/stores/": "1040", "b/7/webhooks/": "3",
+		"b/7/orders/": "10412", "b/7/problems/": "31", "b/7/stores/": "1040", "b/7/webhooks/": "3",
 	}
 }
 
@@ -103,6 +103,8 @@ func extraPages(f *fake) map[string]string {
 		"history-item-none":    "b/7/history/item/?item=dal&store=none&platform=web",
 		"order-hostile":        "b/7/orders/10410/",
 		"order-unacknowledged": "b/7/orders/10411/",
+		"problem-resolved":     "b/7/problems/32/",
+		"problems-any":         "problems/?state=any",
 		"plugin-failed":        "plugins/aggregator-c/",
 		"plugin-new":           "plugins/aggregator-d/",
 		"platform-hostile":     "b/7/settings/platform/?name=" + url.QueryEscape(hostile),

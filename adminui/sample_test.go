@@ -62,6 +62,7 @@ func fullHub() *fake {
 			Detail: []byte(`{"reason":"the server responded with 410 Gone","delivery":"` + idAt(6).String() + `"}`)},
 		{Business: 7, ID: idAt(7), At: minutesAgo(7), Actor: hostile, Action: "key.create", Object: "key/2",
 			Detail: []byte(`{}`)}}
+	f.problems, f.resends = sampleProblems(), sampleResends()
 	f.week = console.FailureWeek{Days: 4, Jobs: 12, Latest: f.jobs[0].Reference}
 	f.notices, f.storeCalls = sampleNotices(f.jobs[0].Reference), sampleStoreCalls()
 	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street",

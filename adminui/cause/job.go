@@ -42,6 +42,8 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objectCount(j.Kind, j.Total))}
 	case j.DryRun:
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
+	case j.Kind == core.ProblemResendJob:
+		return problemResendCause(j)
 	case j.Kind == core.BulkResendJob:
 		return resendCause(j)
 	case j.Kind == core.TimingJob && failedTimings(j) > 0:

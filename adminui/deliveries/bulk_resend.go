@@ -42,6 +42,7 @@ func selectorOf(value func(string) string, zone *time.Location, at time.Time) (w
 		err = core.Errorf(core.Invalid, text.BulkResendState)
 	}
 	selector := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
+		ProblemID: f.problem,
 		OrderID: f.order, Reference: f.reference, Status: f.status, To: at, EndedBy: at}
 	from, to := &selector.From, &selector.To
 	if f.ofFailure {
@@ -78,6 +79,7 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		{Label: text.BulkResendCounted, Cell: ui.TimeCell(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
 		{Label: text.Event, Cell: ui.T(string(selector.EventType))},
 		{Label: text.Webhook, Cell: ui.T(value("webhook"))},
+		{Label: text.ProblemColumn, Cell: ui.T(value("problem"))},
 		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(selector.Reference)},
 		{Label: text.LastStatus, Cell: ui.T(value("status"))},
 		{Label: text.BulkResendFrom, Cell: fromCell(v, selector.From)},

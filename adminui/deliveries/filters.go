@@ -14,7 +14,7 @@ import (
 )
 
 // filterNames are the query parameters that filter the list and the bulk resend.
-var filterNames = append([]string{"state", "event", "webhook", "order", "reference", "status", "of"},
+var filterNames = append([]string{"state", "event", "webhook", "problem", "order", "reference", "status", "of"},
 	shell.TimeRangeNames...)
 
 // filter holds the parsed filters.
@@ -22,6 +22,7 @@ type filter struct {
 	state     webhook.State
 	event     core.EventType
 	webhook   int64
+	problem   int64
 	order     int64
 	reference string
 	status    int // of the last response; 0: any
@@ -44,7 +45,8 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	for _, number := range []struct {
 		name, message string
 		into          *int64
-	}{{"webhook", text.FilterWebhook, &f.webhook}, {"order", text.FilterOrder, &f.order}} {
+	}{{"webhook", text.FilterWebhook, &f.webhook}, {"problem", text.FilterProblem, &f.problem},
+		{"order", text.FilterOrder, &f.order}} {
 		if value := field(number.name); value != "" {
 			if *number.into, err = strconv.ParseInt(value, 10, 64); err != nil || *number.into <= 0 {
 				return f, core.Errorf(core.Invalid, number.message, value)
@@ -75,6 +77,7 @@ func addFilters(list *ui.List, v *shell.PageContext, f filter) {
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},
 		{Name: "event", Label: text.Event, Value: string(f.event), Options: eventOptions()},
 		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
+		{Name: "problem", Label: text.ProblemColumn, Value: v.Query.Get("problem"), Hint: "id", Hidden: f.problem == 0},
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
 		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: text.ReferenceHint},
 		{Name: "status", Label: text.LastStatus, Value: v.Query.Get("status"), Hint: "503"},

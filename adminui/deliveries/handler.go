@@ -116,7 +116,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	var found []webhook.DeliveryRecord
 	if filterErr == nil {
 		f := webhook.Filter{State: filter.state, EventType: filter.event, WebhookID: filter.webhook,
-			OrderID:   filter.order,
+			ProblemID: filter.problem, OrderID: filter.order,
 			Reference: filter.reference, Status: filter.status, From: filter.times.From, To: filter.times.To,
 			OfFailure: filter.ofFailure, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
@@ -259,6 +259,14 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), link.Href)})
 		if d.State != webhook.Delivered {
 			status.Link = link
+		}
+	}
+	if d.ProblemID != 0 {
+		href := v.Link(fmt.Sprintf("problems/%d/", d.ProblemID))
+		view.facts = append(view.facts, ui.Fact{Label: text.ProblemColumn,
+			Cell: ui.LinkCell(fmt.Sprintf(text.ProblemN, d.ProblemID), href)})
+		if status.SecondLink.Href == "" {
+			status.SecondLink = ui.Link{Href: href, Label: text.ActSeeProblem}
 		}
 	}
 	if d.OrderID != 0 {

@@ -70,6 +70,7 @@ var kindOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.
 	{Value: string(core.MenuJob), Label: text.Kind_menu},
 	{Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
 	{Value: string(core.BulkResendJob), Label: text.Kind_redelivery},
+	{Value: string(core.ProblemResendJob), Label: text.Kind_problem_resend},
 	{Value: string(core.TimingJob), Label: text.Kind_timing_groups},
 	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 

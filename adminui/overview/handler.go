@@ -246,7 +246,10 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 		held.State = ui.Held
 	}
 	lost := ui.Metric{Label: text.FailedDay, Value: cause.CappedNumber(f.FailedDeliveries), Note: text.FailedNote,
-		Href: link("deliveries/?state=failed")}
+		Href: shell.ProblemsPath}
+	if v.Business.ID != 0 {
+		lost.Href = v.Link("problems/")
+	}
 	if f.FailedDeliveries > 0 {
 		lost.State = ui.Err
 	}

@@ -37,6 +37,7 @@ const (
 	AuditPath        = Root + "audit/"
 	LivePath         = Root + "live/"
 	PluginsPath      = Root + "plugins/"
+	ProblemsPath     = Root + "problems/"
 )
 
 // Businesses returns businesses sorted by name. nil among means all.
