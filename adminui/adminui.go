@@ -128,7 +128,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: deliveriesReader,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
 		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),
-		orders.Pages{Orders: config.Orders, Lister: db, Timeline: db, Notifier: db}.Page(),
+		orders.Pages{Bodies: db, Orders: config.Orders, Lister: db, Timeline: db, Notifier: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),

@@ -29,9 +29,14 @@ type Reader interface {
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 }
 
-// Bodies reads event bodies.
-type Bodies interface {
+// EventBodies reads event bodies.
+type EventBodies interface {
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
+}
+
+// Bodies reads event bodies, also of earlier deliveries.
+type Bodies interface {
+	EventBodies
 	// PreviousBody returns the previous body that the webhook received for the same object, or NotFound.
 	PreviousBody(ctx context.Context, business core.BusinessID, d webhook.DeliveryRecord) (core.ID, []byte, error)
 }
@@ -240,7 +245,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	page := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload),
+	view := deliveryView{attempts: attemptViews(v, attempts),
+		payload:     ui.PayloadOf("payload", text.Payload, payload, maxShownPayload, page+"payload.json"),
 		downloadURL: page + "payload.json",
 		curl:        curl(d, attempts, payload)}
 	status, err := p.statusCause(c.UserContext(), v, d, attempts)
@@ -277,8 +283,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
 		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{status}, Live: true}
-	if d.WebhookID != 0 && payload != nil {
-		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffPrevious}}
+	if payload != nil {
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
 	if v.MayAct() {
 		head.Buttons = []ui.Button{*ResendButton(v, d)}

@@ -17,7 +17,7 @@ import (
 type deliveryView struct {
 	facts       []ui.Fact
 	attempts    []attemptView
-	payload     ui.Option // label and text
+	payload     ui.Payload
 	downloadURL string
 	curl        string
 }
@@ -31,7 +31,7 @@ type attemptView struct {
 	took                            string
 	phases                          []ui.Option
 	requestHeaders, responseHeaders []ui.Option
-	body                            string
+	body                            ui.Payload
 }
 
 // attemptViews returns the attempts, newest first.
@@ -42,7 +42,8 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 			result: fmt.Sprint(a.Status),
 			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
 			responseHeaders: ui.Headers(a.ResponseHeaders),
-			body:            ui.Pretty(a.ResponseBody, 8<<10)}
+			body: ui.PayloadOf(fmt.Sprintf("response-%d", a.N), text.ResponseBody, a.ResponseBody, maxShownResponse,
+				"")}
 		if !a.OK() {
 			view.state, view.result = ui.Err, cause.FailureReason(a.ErrorClass, a.Error)
 		}
@@ -63,23 +64,8 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 	return list
 }
 
-// maxShownPayload and maxCurlPayload limit, in bytes, what the page shows of a payload and what a curl command
-// includes.
-const maxShownPayload, maxCurlPayload = 16 << 10, 4 << 10
-
-func payloadOption(body []byte) ui.Option {
-	switch {
-	case body == nil:
-		return ui.Option{}
-	case len(body) > maxShownPayload:
-		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload),
-			ui.Size(len(body))),
-			Value: ui.Pretty(body, maxShownPayload)}
-	default:
-		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))),
-			Value: ui.Pretty(body, maxShownPayload)}
-	}
-}
+// Limits in bytes: what the page shows of a payload and of a response, and what a curl command includes.
+const maxShownPayload, maxShownResponse, maxCurlPayload = 16 << 10, 8 << 10, 4 << 10
 
 // curl returns the latest attempt as a curl command, with secrets masked. A long payload is read from the
 // downloaded file.

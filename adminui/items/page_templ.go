@@ -76,7 +76,7 @@ func itemPage(v itemView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Scrolled(text.MasterRecord, v.record).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.PayloadBox(v.record).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -21,7 +21,7 @@ import (
 type itemView struct {
 	facts     []ui.Fact
 	platforms ui.List
-	record    string
+	record    ui.Payload
 	counts    []ui.Link
 }
 

@@ -57,6 +57,7 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":reference/again/", access.Support, p.Rerun),
 			shell.Get(path+":reference/request.json", access.Viewer, p.Request),
 			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
+			shell.Get(path+":reference/result.json", access.Viewer, p.Result),
 		},
 		Done: map[string]string{"ran": text.RanAgain}}
 }
@@ -204,21 +205,24 @@ type jobView struct {
 	groups      []console.Group
 	request     bodyView
 	outcome     bodyView
-	result      string
+	result      ui.Payload
 	deliveries  ui.List
 	hasCallback bool // the job has a callback event
 	finished    bool
 	progress    string // percent of a running job
 }
 
-// bodyView is the first maxShownBody bytes of a body.
-type bodyView struct{ label, text, downloadURL string }
+// bodyView is a body with the URL that downloads it.
+type bodyView struct {
+	payload     ui.Payload
+	downloadURL string
+}
 
 // maxDeliveries limits how many deliveries of a job are read.
 const maxDeliveries = 200
 
-// maxShownBody and maxComparedBody limit, in bytes, what a page shows of a body and what it compares.
-const maxShownBody, maxComparedBody = 16 << 10, 4 << 20
+// maxShownBody limits, in bytes, what a page shows of a body.
+const maxShownBody = 16 << 10
 
 func (p Pages) detail(c *fiber.Ctx, v *shell.PageContext) (console.JobDetail, error) {
 	reference, err := uuid.Parse(c.Params("reference"))
@@ -241,10 +245,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	page := v.Link("jobs/" + j.Reference.String() + "/")
 	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{},
 		finished: !j.FinishedAt.IsZero(),
-		request:  newBodyView(text.Request, j.Request, page+"request.json"),
-		outcome:  newBodyView(text.Outcome, j.Outcome, page+"callback.json")}
-	if j.DryRun && len(j.Result) > 0 {
-		view.result = clip(j.Result)
+		request: bodyView{ui.PayloadOf("request", text.Request, j.Request, maxShownBody, page+"request.json"),
+			page + "request.json"},
+		outcome: bodyView{ui.PayloadOf("callback", text.Outcome, j.Outcome, maxShownBody, page+"callback.json"),
+			page + "callback.json"}}
+	if j.DryRun {
+		view.result = ui.PayloadOf("result", text.Outcome, j.Result, maxShownBody, page+"result.json")
 	}
 	if j.State == string(job.Running) && j.Total > 0 {
 		view.progress = fmt.Sprint(100 * j.Done / j.Total)
@@ -266,8 +272,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	} else if published.Text != "" {
 		head.Causes = append(head.Causes, published)
 	}
-	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffJob}}
+	if j.Kind == core.StoreJob || j.Kind == core.MenuJob {
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
 		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why,
@@ -320,27 +326,6 @@ func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console
 	return status, nil
 }
 
-// Diff compares the request with the callback.
-func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
-	j, err := p.detail(c, v)
-	if err != nil {
-		return err
-	}
-	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote,
-		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"),
-			Label: optionLabel(kindOptions, string(j.Kind))}}
-	if j.Outcome == nil {
-		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
-	}
-	d := ui.Diff{Before: text.DiffSent, After: text.DiffGot}
-	if max(len(j.Request), len(j.Outcome)) > maxComparedBody {
-		d.Problem = text.DiffTooLarge
-		return v.Show(c, head, ui.DiffOf(d))
-	}
-	return v.Show(c, head, ui.DiffOf(ui.Compare(d, console.Submitted(j.Request), console.Submitted(j.Outcome),
-		text.DiffTooLarge, text.DiffTooMany)))
-}
-
 // Rerun submits the request of the job as a new job.
 func (p Pages) Rerun(c *fiber.Ctx, v *shell.PageContext) error {
 	reference, err := uuid.Parse(c.Params("reference"))
@@ -361,18 +346,6 @@ func duration(j console.Job) string {
 	return ui.Took(max(j.FinishedAt.Sub(j.StartedAt), time.Microsecond))
 }
 
-func newBodyView(name string, raw []byte, downloadURL string) bodyView {
-	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw),
-		downloadURL: downloadURL}
-	if len(raw) > maxShownBody {
-		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(maxShownBody), ui.Size(len(raw)))
-	}
-	return v
-}
-
-// clip returns the first bytes of a body, indented if it is JSON.
-func clip(raw []byte) string { return ui.Pretty(raw, maxShownBody) }
-
 // Request downloads the request body.
 func (p Pages) Request(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
@@ -392,6 +365,15 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	return ui.File(c, j.Reference.String()+"-callback.json", j.Outcome)
+}
+
+// Result downloads the result of a job.
+func (p Pages) Result(c *fiber.Ctx, v *shell.PageContext) error {
+	j, err := p.detail(c, v)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, j.Reference.String()+"-result.json", j.Result)
 }
 
 func objectCount(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }

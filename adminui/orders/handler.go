@@ -54,6 +54,7 @@ type Reader interface {
 
 // Pages is the order pages.
 type Pages struct {
+	Bodies   deliveries.EventBodies
 	Lister   Lister
 	Timeline Timeline
 	Notifier Notifier
@@ -70,6 +71,8 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+"tell/", access.Support, p.NotifyAll),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
+			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
+			shell.Get(path+":id/body/:key", access.Viewer, p.Body),
 			shell.Post(path+":id/tell/", access.Support, p.Notify),
 		}}
 }
@@ -199,6 +202,9 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, err
 // orders.
 const pollSeconds = 5
 
+// maxShownPayload limits, in bytes, what the page shows of a payload.
+const maxShownPayload = 16 << 10
+
 // One shows an order.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
@@ -239,16 +245,18 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	line := timelineOf(v, apiOrder.Relay, orderFacts)
+	page := v.Link(fmt.Sprintf("orders/%d/", id))
+	line := timelineOf(v, apiOrder.Relay, orderFacts, page+"body/")
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}
 	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
-		receipt: receiptOf(apiOrder.Order, v.Business.Currency),
-		payload: ui.Pretty(record.Relay, 16<<10), payloadURL: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
+		receipt:    receiptOf(apiOrder.Order, v.Business.Currency),
+		payloadURL: page + "payload.json"}
+	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, maxShownPayload, view.payloadURL)
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
-		Causes: cause.Order(orderFacts, v.Now, v.Zone)}
+		Causes: cause.Order(orderFacts, v.Now, v.Zone), Links: []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}}
 	return v.Show(c, head, orderPage(view))
 }
 

@@ -97,7 +97,7 @@ func orderPage(v orderView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Scrolled(text.OrderPayload, v.payload).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.PayloadBox(v.payload).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -23,13 +23,13 @@ type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
 	receipt    ui.List
-	payload    string
+	payload    ui.Payload
 	payloadURL string
 }
 
 // timelineOf arranges the events of an order by time.
-func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeline.Timeline {
-	line := timeline.New(v)
+func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, bodies string) *timeline.Timeline {
+	line := timeline.New(v, bodies)
 	for i, step := range o.History {
 		line.Add(time.UnixMilli(step.At),
 			timeline.Entry{State: cause.OrderColour(string(step.State)), Title: string(step.State),

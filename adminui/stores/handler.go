@@ -85,6 +85,8 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
+			shell.Get(path+":id/body/:key", access.Viewer, p.Body),
 			shell.Post(path+":id/publish/", access.Support, p.Publish),
 		},
 		Done: map[string]string{"published": text.PublishAsked}}
@@ -183,8 +185,12 @@ type storeView struct {
 	syncs     ui.List
 	hours     []ui.Option
 	timeline  *timeline.Timeline
-	record    string
+	record    ui.Payload
+	diffURL   string // of the comparison of bodies of calls
 }
+
+// maxShownRecord limits, in bytes, what the page shows of a record.
+const maxShownRecord = 16 << 10
 
 // Bounds of the timeline: calls per platform, and audit entries.
 const callsShown, auditShown = 5, 10
@@ -228,9 +234,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
 	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
-		facts: facts(v, s, updated)}
+		facts: facts(v, s, updated), diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
-		view.record = ui.Pretty(raw, 16<<10)
+		view.record = ui.PayloadOf("record", text.StoreRecord, raw, maxShownRecord, "")
 	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Parent: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
 		Live: true,
@@ -259,7 +265,7 @@ func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*t
 	if err != nil {
 		return nil, err
 	}
-	line := timeline.New(v)
+	line := timeline.New(v, v.Link(fmt.Sprintf("stores/%d/body/", id)))
 	for _, call := range calls {
 		line.AddCall(call)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/compare"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -36,19 +37,26 @@ type attempt struct {
 	outcome         string
 	took            string
 	requestHeaders  []ui.Option
-	requestBody     string
+	requestBody     ui.Payload
 	responseHeaders []ui.Option
-	responseBody    string
+	responseBody    ui.Payload
 }
 
 // Timeline is a list of events. It is sorted by time when it is shown.
 type Timeline struct {
 	page    *shell.PageContext
+	bodies  string // URL of the bodies of calls, by key
+	left    int    // bytes of bodies that the page may still include
 	entries []Entry
 }
 
-// New returns an empty timeline for a page.
-func New(v *shell.PageContext) *Timeline { return &Timeline{page: v} }
+// maxBodies and maxBody limit, in bytes, the bodies that a page includes: of all calls, and of one.
+const maxBodies, maxBody = 20 << 10, 8 << 10
+
+// New returns an empty timeline for a page that serves the bodies of calls below the URL bodies.
+func New(v *shell.PageContext, bodies string) *Timeline {
+	return &Timeline{page: v, bodies: bodies, left: maxBodies}
+}
 
 // Add adds an event at its time.
 func (l *Timeline) Add(at time.Time, e Entry) {
@@ -64,7 +72,7 @@ func (l *Timeline) AddCall(c console.Call) {
 		note = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + note
 	}
 	l.Add(c.CreatedAt, Entry{State: description.State, Title: cause.CallTitle(c), Words: note, Note: description.Detail,
-		attempts: attemptsOf(c)})
+		attempts: l.attemptsOf(c)})
 }
 
 // Len returns the number of events.
@@ -88,17 +96,57 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 	return at.Format("2 Jan " + time.TimeOnly)
 }
 
-func attemptsOf(c console.Call) []attempt {
+func (l *Timeline) attemptsOf(c console.Call) []attempt {
 	list := make([]attempt, 0, len(c.Attempts))
 	for _, a := range c.Attempts {
 		row := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
 			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
-			requestBody: ui.Pretty(a.RequestBody, 8<<10), responseBody: ui.Pretty(a.ResponseBody, 8<<10)}
+			requestBody:  l.payload(bodyKey(c, a, request), text.Request_, a.RequestBody),
+			responseBody: l.payload(bodyKey(c, a, response), text.ResponseBody, a.ResponseBody)}
 		if a.ErrorClass != "" {
 			row.state, row.outcome = ui.Err, cause.PlatformMessage(c.Platform, a.Error)
 		}
 		list = append(list, row)
+	}
+	return list
+}
+
+// payload returns a body for display. It is short if the page includes enough already.
+func (l *Timeline) payload(key, name string, raw []byte) ui.Payload {
+	limit := maxBody
+	if l.left < maxBody {
+		limit = shortBody
+	}
+	p := ui.PayloadOf(key, name, raw, limit, l.bodies+key)
+	l.left -= len(p.Text)
+	return p
+}
+
+// shortBody is what a page shows of a body when it includes maxBodies already.
+const shortBody = 200
+
+// Parts of an attempt.
+const request, response = "request", "response"
+
+func bodyKey(c console.Call, a console.CallAttempt, part string) string {
+	return fmt.Sprintf("call-%s-%d-%s", c.ID, a.N, part)
+}
+
+// Bodies returns the request and response bodies of calls, for comparison.
+func Bodies(calls []console.Call, zone *time.Location) (list []compare.Body) {
+	for _, c := range calls {
+		for _, a := range c.Attempts {
+			for _, part := range []struct {
+				key, label string
+				body       []byte
+			}{{request, text.DiffRequest, a.RequestBody}, {response, text.DiffAnswer, a.ResponseBody}} {
+				if len(part.body) > 0 {
+					list = append(list, compare.Static(bodyKey(c, a, part.key), fmt.Sprintf(text.DiffCall,
+						cause.CallTitle(c), a.N, cause.Moment(a.StartedAt, zone), part.label), part.body))
+				}
+			}
+		}
 	}
 	return list
 }

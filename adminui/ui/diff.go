@@ -20,11 +20,12 @@ type DiffLine struct{ Sign, Text string }
 
 // Bounds of a comparison.
 const (
-	diffSize    = 1 << 20 // bytes of a body
-	diffEdits   = 1000    // changed lines
-	diffContext = 3       // unchanged lines around a change
-	diffShown   = 1500    // lines in total
-	diffWidth   = 400     // bytes of a line
+	diffSize    = 1 << 20  // bytes of a body
+	diffEdits   = 1000     // changed lines
+	diffContext = 3        // unchanged lines around a change
+	diffShown   = 800      // lines in total
+	diffBytes   = 48 << 10 // of their text
+	diffWidth   = 400      // bytes of a line
 )
 
 // lines splits a body into lines. It formats JSON with one value a line and sorted object members.
@@ -145,14 +146,16 @@ func clipContext(edits []DiffLine) []DiffLine {
 		}
 	}
 	var list []DiffLine
+	size := 0
 	for i, line := range edits {
 		switch {
-		case len(list) == diffShown:
+		case len(list) == diffShown || size > diffBytes:
 			return append(list, DiffLine{Sign: "…"})
 		case near[i]:
 			if len(line.Text) > diffWidth {
 				line.Text = strings.ToValidUTF8(line.Text[:diffWidth], "") + "…"
 			}
+			size += len(line.Text)
 			list = append(list, line)
 		case i > 0 && near[i-1] || i == 0:
 			list = append(list, DiffLine{Sign: "…"})

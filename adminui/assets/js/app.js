@@ -1,19 +1,26 @@
 // Enhancements of pages that work without JavaScript.
 "use strict";
 
-// Copy buttons of code blocks, including blocks added later.
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("button.copy");
-  if (!button) return;
-  const code = button.closest("figure").querySelector("code");
+// Copies a text and says so on the button. Without access to the clipboard it selects the element with the text.
+const copyText = async (button, text, element) => {
+  const label = button.dataset.label ??= button.textContent;
   try {
-    await navigator.clipboard.writeText(code.textContent);
+    await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(code);
+    getSelection().selectAllChildren(element);
     button.textContent = "Selected";
   }
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  setTimeout(() => { button.textContent = label; }, 2000);
+};
+
+// Copy buttons of code blocks, including blocks added later.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const figure = button.closest("figure");
+  const code = figure.querySelector("pre code");
+  copyText(button, figure.wholeBody ?? code.textContent, code);
 });
 
 // Close the contents popover when one of its links is followed.

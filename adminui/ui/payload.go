@@ -1,0 +1,38 @@
+package ui
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/servery-hub/servery/adminui/text"
+)
+
+// Payload is a body of a page, as text. A script makes it foldable and searchable.
+type Payload struct {
+	Label string
+	Whole string // the label of the whole body
+	Text  string // indented, possibly only the beginning
+	URL   string // of the whole body; "" if Text is all there is
+	Size  int    // bytes of the whole body
+	id    string
+}
+
+// PayloadOf returns the beginning of a body, about limit bytes. The key identifies the body on its page. The whole body
+// is at url, "" if there is no more of it.
+func PayloadOf(key, name string, raw []byte, limit int, url string) Payload {
+	if len(raw) == 0 {
+		return Payload{}
+	}
+	sum := sha256.Sum256(raw)
+	p := Payload{Whole: fmt.Sprintf(text.BodyWhole, name, Size(len(raw))), Text: Pretty(raw, limit), Size: len(raw),
+		id: key + "-" + hex.EncodeToString(sum[:4])}
+	p.Label = p.Whole
+	if len(raw) > limit {
+		p.Label = fmt.Sprintf(text.BodyClipped, name, Size(limit), Size(len(raw)))
+	}
+	if len(p.Text) > limit {
+		p.URL = url
+	}
+	return p
+}
