@@ -34,7 +34,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	case j.State == string(job.Queued) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Queued):
-		return ui.Cause{State: ui.Run, Text: text.CauseJobQueued}
+		return ui.Cause{State: ui.Wait, Text: text.CauseJobQueued}
 	case j.State == string(job.Running) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Running):

@@ -196,7 +196,7 @@ func OrderColour(s string) ui.State {
 	case order.Completed:
 		return ui.OK
 	case order.Cancelled:
-		return ui.Held
+		return ui.Off
 	default:
 		return ui.Run
 	}
@@ -426,10 +426,10 @@ func Call(c console.Call) ui.Cause {
 	case relay.Skipped:
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
 	case relay.Pending:
-		return ui.Cause{State: ui.Run, Text: text.CallPending, Detail: c.Message}
+		return ui.Cause{State: ui.Wait, Text: text.CallPending, Detail: c.Message}
 	}
 	if c.Message != "" {
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message))}
 	}
-	return ui.Cause{State: ui.Run, Text: text.CallWaiting}
+	return ui.Cause{State: ui.Wait, Text: text.CallWaiting}
 }

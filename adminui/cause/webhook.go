@@ -317,7 +317,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		prefix = text.Resent + " "
 	}
 	if d.Attempts == d.AttemptsBeforeRestart {
-		return ui.Cause{State: ui.Run, Text: prefix + text.CausePendingFirst}
+		return ui.Cause{State: ui.Wait, Text: prefix + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
 		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,

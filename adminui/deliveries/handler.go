@@ -87,7 +87,7 @@ var stateOptions = []ui.Option{{Value: "", Label: text.Any},
 	{Value: string(webhook.Failed), Label: text.State_failed}}
 
 func stateOf(s webhook.State) (ui.State, string) {
-	colours := map[webhook.State]ui.State{webhook.Pending: ui.Run, webhook.Held: ui.Held, webhook.Delivered: ui.OK,
+	colours := map[webhook.State]ui.State{webhook.Pending: ui.Wait, webhook.Held: ui.Held, webhook.Delivered: ui.OK,
 		webhook.Failed: ui.Err}
 	for _, o := range stateOptions {
 		if o.Value == string(s) {
@@ -308,8 +308,8 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 // ResendButton returns a button that resends a delivery once.
 func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
 	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"),
-		ReasonLabel: text.Why,
-		Hidden:      []ui.Option{{Label: "seen", Value: formVersion(d)}}}
+		ReasonLabel: text.Why, Key: "r",
+		Hidden: []ui.Option{{Label: "seen", Value: formVersion(d)}}}
 	if d.Attempts == 0 && (d.State == webhook.Pending || d.HeldReason == webhook.EndpointDown) {
 		button.Label = text.SendNow
 	}

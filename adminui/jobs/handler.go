@@ -196,7 +196,7 @@ func stateOf(j console.Job) (ui.State, string) {
 	case string(job.Running):
 		return ui.Run, words
 	}
-	return ui.Neutral, words
+	return ui.Wait, words
 }
 
 // jobView is the view model of a job.
@@ -276,7 +276,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why,
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why, Key: "r",
 			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))

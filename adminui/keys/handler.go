@@ -66,7 +66,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		ids[i] = fmt.Sprint(key.ID)
 		state, words := ui.OK, text.KeyActive
 		if !key.DisabledAt.IsZero() {
-			state, words = ui.Neutral, text.KeyOff
+			state, words = ui.Off, text.KeyOff
 		} else {
 			used := text.NeverUsed
 			if !key.UsedAt.IsZero() {

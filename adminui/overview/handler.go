@@ -262,27 +262,3 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 		{Label: text.PendingNow, Value: cause.CappedNumber(f.Waiting), Note: text.WaitNote,
 			Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
-
-// charts covers the last 24 hours, including hours without attempts.
-func charts(v *shell.PageContext, counts []console.Count, total console.Count) []ui.Chart {
-	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Failed, UpperState: ui.Err,
-		Zone:    v.Zone,
-		Summary: fmt.Sprintf(text.AttemptsSummary, ui.Number(total.Succeeded), ui.Number(total.Failed)),
-		Format:  func(f float64) string { return ui.Number(int64(f)) }}
-	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, UpperState: ui.Held,
-		Zone:    v.Zone,
-		Summary: fmt.Sprintf(text.TimesSummary, ui.Took(total.Average()), ui.Took(total.Slowest)),
-		Format:  func(f float64) string { return ui.Took(time.Duration(f)) }}
-	byHour := map[time.Time]console.Count{}
-	for _, count := range counts {
-		byHour[count.At.UTC()] = count
-	}
-	for at := v.Now.Add(-23 * time.Hour).Truncate(time.Hour).UTC(); !at.After(v.Now); at = at.Add(time.Hour) {
-		count := byHour[at]
-		attempts.Bars = append(attempts.Bars,
-			ui.Bar{At: at, Lower: float64(count.Succeeded), Upper: float64(count.Failed)})
-		times.Bars = append(times.Bars,
-			ui.Bar{At: at, Lower: float64(count.Average()), Upper: float64(count.Slowest - count.Average())})
-	}
-	return []ui.Chart{attempts, times}
-}

@@ -158,7 +158,7 @@ func pluginPage(v pluginView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Scrolled(text.Log, v.log).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Log(text.Log, v.log).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -49,11 +49,10 @@ func Post(path string, least access.Role, handle Handler) Route {
 	return Route{Method: fiber.MethodPost, Path: path, Role: least, Handle: handle}
 }
 
-// Page returns the descriptor of the routes that belong to all pages: the theme, the time zone and live updates.
+// Page returns the descriptor of the routes that belong to all pages: preferences and live updates.
 func (s *Shell) Page() Page {
 	return Page{Path: Root, Routes: []Route{
-		Post(ThemePath, access.Viewer, SetTheme),
-		Post(ZonePath, access.Viewer, SetZone),
+		themePreference.route(), zonePreference.route(), densityPreference.route(), keysPreference.route(),
 		Get(LivePath+":business/", access.Viewer, s.Live.Stream),
 	}}
 }

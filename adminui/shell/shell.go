@@ -33,6 +33,8 @@ const (
 	AccountPath      = Root + "account/"
 	ThemePath        = Root + "theme/"
 	ZonePath         = Root + "zone/"
+	DensityPath      = Root + "density/"
+	KeysPath         = Root + "keys/"
 	UsersPath        = Root + "users/"
 	AuditPath        = Root + "audit/"
 	LivePath         = Root + "live/"
@@ -58,12 +60,12 @@ type Shell struct {
 
 // PageContext is a request of a signed-in user.
 type PageContext struct {
+	look
 	User      access.User
 	Business  core.Business // zero on pages of no business
 	Zone      *time.Location
 	Now       time.Time
-	Theme     string // light, dark, or "": as the system
-	UTC       bool   // times are shown in UTC, not in the zone of the business
+	UTC       bool // times are shown in UTC, not in the zone of the business
 	Path      string
 	Query     url.Values
 	Done      string // the message after an action
@@ -188,7 +190,8 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	if err != nil {
 		query = url.Values{}
 	}
-	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), UTC: c.Cookies(zoneCookie) == "utc",
+	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), look: lookOf(c),
+		UTC:  zonePreference.of(c) != "",
 		Path: strings.Clone(c.Path()), Query: query, session: token, shell: s}
 	v.Done = s.doneMessage(query.Get("done"))
 	delete(query, "done")

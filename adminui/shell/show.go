@@ -141,7 +141,7 @@ func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((coded.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if v == nil {
-		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
+		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), look: lookOf(c), shell: s}
 	}
 	title := ErrorTitle(status)
 	if status == http.StatusNotFound {
@@ -170,42 +170,4 @@ func ErrorTitle(status int) string {
 	default:
 		return text.ProblemTitle
 	}
-}
-
-const themeCookie = "servery-theme"
-
-// theme returns the theme that the user has chosen, or "".
-func theme(c *fiber.Ctx) string {
-	switch chosen := c.Cookies(themeCookie); chosen {
-	case "light", "dark":
-		return string([]byte(chosen))
-	}
-	return ""
-}
-
-const zoneCookie = "servery-zone"
-
-// SetZone stores in a cookie whether times are in UTC, and returns to the previous page.
-func SetZone(c *fiber.Ctx, _ *PageContext) error {
-	chosen := Field(c, "zone")
-	if chosen != "utc" {
-		chosen = ""
-	}
-	setPreference(c, zoneCookie, chosen)
-	return c.Redirect(refererPath(c), http.StatusSeeOther)
-}
-
-func setPreference(c *fiber.Ctx, name, value string) {
-	c.Cookie(&fiber.Cookie{Name: name, Value: value, Path: Root, HTTPOnly: true,
-		SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
-}
-
-// SetTheme stores the chosen theme in a cookie and returns to the previous page.
-func SetTheme(c *fiber.Ctx, _ *PageContext) error {
-	chosen := Field(c, "theme")
-	if chosen != "light" && chosen != "dark" {
-		chosen = ""
-	}
-	setPreference(c, themeCookie, chosen)
-	return c.Redirect(refererPath(c), http.StatusSeeOther)
 }

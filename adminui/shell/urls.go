@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-
-	"github.com/servery-hub/servery/adminui/text"
 )
 
 func format(pattern string, values ...any) string { return fmt.Sprintf(pattern, values...) }
@@ -61,7 +59,7 @@ func (v *PageContext) selfURL() string { return v.urlWith("done", "") }
 
 // htmxConfig is the content of the meta element htmx-config.
 const htmxConfig = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
-	`"morphIgnore":["data-htmx-powered","open"],"noSwap":[204,304,"4xx","5xx"]}`
+	`"morphIgnore":["data-htmx-powered","open","aria-expanded"],"noSwap":[204,304,"4xx","5xx"]}`
 
 // initial returns the letter of the account button.
 func initial(email string) string {
@@ -70,9 +68,3 @@ func initial(email string) string {
 	}
 	return "?"
 }
-
-// ThemeOf returns the chosen theme, for public pages.
-func ThemeOf(c *fiber.Ctx) string { return theme(c) }
-
-// themes are the selectable themes with their labels.
-var themes = [][2]string{{"", text.ThemeSystem}, {"light", text.ThemeLight}, {"dark", text.ThemeDark}}

@@ -22,6 +22,7 @@ const (
 	NotConnected = "Not connected since %s. This page may be outdated."
 	AsOf         = "%s As of %s."
 	Copy         = "Copy"
+	CauseMore    = "Details"
 
 	SecretsReenter = "Your input is still here, except secrets. Enter them again."
 	SessionLost    = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."

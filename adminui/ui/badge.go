@@ -11,6 +11,8 @@ const (
 	Err     State = "err"
 	Run     State = "run"
 	Held    State = "held"
+	Wait    State = "wait" // to begin
+	Off     State = "off"  // ended before its aim
 )
 
 func (s State) class() string {

@@ -3,6 +3,8 @@ package ui
 import (
 	"fmt"
 	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
 )
 
 // Chart is a bar chart over time. Each bar has two parts.
@@ -15,12 +17,15 @@ type Chart struct {
 	UpperState State // colour of the upper part
 	Format     func(float64) string
 	Zone       *time.Location
+	Span       time.Duration // of a bar
+	List       string        // URL of the list of a time range, with a query; "": none
 }
 
 // Bar is a bar of a chart.
 type Bar struct {
 	At           time.Time
 	Lower, Upper float64
+	Text         string // its values, for people
 }
 
 const chartHeight, barWidth = 100.0, 10.0
@@ -34,7 +39,7 @@ func (c Chart) top() float64 {
 }
 
 // barShape is a bar in SVG coordinates.
-type barShape struct{ x, lowerY, lowerH, upperY, upperH string }
+type barShape struct{ x, slotX, lowerY, lowerH, upperY, upperH, from, to, text string }
 
 func (c Chart) shapes() []barShape {
 	scale := 0.0
@@ -51,10 +56,20 @@ func (c Chart) shapes() []barShape {
 		if b.Upper > 0 {
 			upper = max(upper, 1.5) // even a small upper part is visible
 		}
-		list[i] = barShape{number(float64(i)*barWidth + 1), number(chartHeight - lower), number(lower),
-			number(chartHeight - lower - upper), number(upper)}
+		list[i] = barShape{number(float64(i)*barWidth + 1), number(float64(i) * barWidth), number(chartHeight - lower), number(lower),
+			number(chartHeight - lower - upper), number(upper), b.At.In(c.Zone).Format(MomentLayout),
+			b.At.Add(c.Span).In(c.Zone).Format(MomentLayout),
+			fmt.Sprintf("%s–%s %s · %s", c.label(i), b.At.Add(c.Span).In(c.Zone).Format("15:04"), c.zone(), b.Text)}
 	}
 	return list
+}
+
+// hint says how to select a time range, if there is a list of it.
+func (c Chart) hint() string {
+	if c.List == "" {
+		return ""
+	}
+	return text.ChartHint
 }
 
 func (c Chart) viewBox() string {

@@ -124,6 +124,7 @@ type Button struct {
 	ReasonLabel string   // "": no reason needed
 	Help        string   // what the action does
 	Danger      bool
+	Key         string // keyboard shortcut that opens the form; "": none
 
 	Problem string // why the submitted form was rejected; "" if it was not
 	Reason  string // as submitted with a rejected form

@@ -76,7 +76,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 func stateOf(u access.User) (ui.State, string) {
 	switch {
 	case !u.DisabledAt.IsZero():
-		return ui.Neutral, text.UserOff
+		return ui.Off, text.UserOff
 	case u.Password == "" && u.SeenAt.IsZero():
 		return ui.Warn, text.UserInvited
 	default:

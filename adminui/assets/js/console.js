@@ -1,18 +1,5 @@
 // Enhancements of the console. Its pages work without JavaScript.
 
-// "/" and Ctrl+K focus the search box.
-document.addEventListener("keydown", (event) => {
-  const box = document.getElementById("search");
-  if (!box) return;
-  const typing = event.target.closest("input, textarea, select, [contenteditable]");
-  const control = event.ctrlKey || event.metaKey;
-  if ((event.key === "/" && !typing && !control) || (event.key.toLowerCase() === "k" && control)) {
-    event.preventDefault();
-    box.focus();
-    box.select();
-  }
-});
-
 // Escape, or a click elsewhere, closes a folded form.
 document.addEventListener("keydown", (event) => {
   const open = event.key === "Escape" && document.querySelector("details.act[open]");
@@ -25,6 +12,12 @@ document.addEventListener("click", (event) => {
   for (const open of document.querySelectorAll("details.act[open]")) {
     if (!open.contains(event.target)) open.open = false;
   }
+});
+
+// Open and close a cause that takes one line on a narrow screen.
+document.addEventListener("click", (event) => {
+  const more = event.target.closest(".cause-more");
+  if (more) more.setAttribute("aria-expanded", more.getAttribute("aria-expanded") === "false");
 });
 
 // Live updates pause while rows are selected or a form is open, and resume afterwards.

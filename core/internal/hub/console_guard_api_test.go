@@ -39,7 +39,8 @@ func TestViewerChangesOnlyTheirOwnAccount(t *testing.T) {
 	a := consoleHub(t)
 	mine := hubtest.Business(t, a.hub.db)
 	vera := a.user(t, "vera@example.com", access.Viewer, mine.ID)
-	own := []string{shell.ThemePath, shell.ZonePath, shell.AccountPath, shell.SignOutPath}
+	own := []string{shell.ThemePath, shell.ZonePath, shell.DensityPath, shell.KeysPath, shell.AccountPath,
+		shell.SignOutPath}
 	routes := a.consoleRoutes(http.MethodPost)
 	require.Greater(t, len(routes), 15)
 	for _, route := range routes {
