@@ -58,6 +58,14 @@ type Caller struct {
 	Username string
 	Scope    Scope
 	Platform string // of a channel key: the platform whose orders it sends; "" is any
+
+	Credential Credential
+}
+
+// Credential identifies the API key of a caller.
+type Credential struct {
+	KeyHash  string
+	Snapshot string // of the database in which the key was read
 }
 
 // Actor returns the caller's name for the audit trail.

@@ -18,6 +18,49 @@ CREATE TABLE businesses (
     created_at                            timestamptz NOT NULL
 );
 
+-- The transactions that changed what replicas cache of a business: its keys, settings, stores, menus and webhooks. A
+-- replica keeps the snapshot of each cached value. The value is current while the snapshot contains all of these
+-- transactions. Unlike a counter, a new row blocks no other transaction. Rows of business 0 stand for all businesses:
+-- now and then Maintain deletes all rows and adds one of these.
+CREATE TABLE business_changes (
+    business_id bigint NOT NULL,
+    changed_by  xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    PRIMARY KEY (business_id, changed_by)
+);
+
+-- Records the change of a row.
+CREATE FUNCTION record_business_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'businesses' THEN
+        INSERT INTO business_changes (business_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
+    ELSE
+        INSERT INTO business_changes (business_id) VALUES (coalesce(NEW.business_id, OLD.business_id))
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Records the changes of a statement, however many rows it changed.
+CREATE FUNCTION record_business_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO business_changes (business_id) SELECT DISTINCT business_id FROM changed ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+-- Records the changes of a table of which replicas cache all columns.
+CREATE FUNCTION watch_business_changes(watched text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TRIGGER cached_insert AFTER INSERT ON %I REFERENCING NEW TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION record_business_changes()', watched);
+    EXECUTE format('CREATE TRIGGER cached_update AFTER UPDATE ON %I REFERENCING NEW TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION record_business_changes()', watched);
+    EXECUTE format('CREATE TRIGGER cached_delete AFTER DELETE ON %I REFERENCING OLD TABLE AS changed
+        FOR EACH STATEMENT EXECUTE FUNCTION record_business_changes()', watched);
+END $$;
+
+CREATE TRIGGER cached_update AFTER UPDATE ON businesses
+    FOR EACH ROW EXECUTE FUNCTION record_business_change();
+
 CREATE TABLE api_keys (
     business_id bigint NOT NULL REFERENCES businesses (id),
     id          bigint GENERATED ALWAYS AS IDENTITY,
@@ -31,6 +74,11 @@ CREATE TABLE api_keys (
     used_at     timestamptz,           -- last use, to about a minute; also of a disabled key
     PRIMARY KEY (business_id, id)
 );
+
+CREATE TRIGGER cached_update AFTER UPDATE OF key_hash, username, scope, platform, disabled_at ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION record_business_change();
+CREATE TRIGGER cached_delete AFTER DELETE ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION record_business_change();
 
 CREATE TABLE users (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -31,4 +31,5 @@ CREATE TABLE stores (
     CHECK (excluded_platforms IS NULL OR included_platforms IS NULL)
 );
 
+SELECT watch_business_changes('stores');
 SELECT enable_rls();

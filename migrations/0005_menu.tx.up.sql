@@ -51,6 +51,8 @@ CREATE TABLE menu_versions (
     PRIMARY KEY (business_id, store_id)
 );
 
+SELECT watch_business_changes('menu_versions');
+
 -- When categories are on sale. A category in several groups is on sale while any of them is.
 CREATE TABLE timing_groups (
     business_id bigint NOT NULL REFERENCES businesses (id),

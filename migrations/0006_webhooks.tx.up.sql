@@ -32,6 +32,8 @@ CREATE TABLE webhooks (
     UNIQUE (business_id, event_type, url)
 );
 
+SELECT watch_business_changes('webhooks');
+
 -- Events, their ended deliveries, and each attempt. Ids are version 7 UUIDs, so a day is a range of ids. The tables
 -- have a partition for each day. A day past the retention is dropped as a whole.
 CREATE TABLE events (
@@ -159,6 +161,15 @@ CREATE TABLE endpoint_circuits (
     pause_ms      integer NOT NULL DEFAULT 0, -- between the last probe and the next
     PRIMARY KEY (endpoint, business_id)
 ) WITH (fillfactor = 50);
+
+-- Replicas cache whether a circuit is open.
+CREATE TRIGGER cached_insert AFTER INSERT ON endpoint_circuits
+    FOR EACH ROW WHEN (NEW.probing_since IS NOT NULL) EXECUTE FUNCTION record_business_change();
+CREATE TRIGGER cached_update AFTER UPDATE ON endpoint_circuits
+    FOR EACH ROW WHEN ((OLD.probing_since IS NULL) <> (NEW.probing_since IS NULL))
+    EXECUTE FUNCTION record_business_change();
+CREATE TRIGGER cached_delete AFTER DELETE ON endpoint_circuits
+    FOR EACH ROW WHEN (OLD.probing_since IS NOT NULL) EXECUTE FUNCTION record_business_change();
 
 -- Events that had no receiver, by type.
 CREATE TABLE unrouted_events (

@@ -15,6 +15,11 @@ CREATE TABLE platforms (
     PRIMARY KEY (business_id, name)
 );
 
+CREATE TRIGGER cached_insert AFTER INSERT OR DELETE ON platforms
+    FOR EACH ROW EXECUTE FUNCTION record_business_change();
+CREATE TRIGGER cached_update AFTER UPDATE OF name, served_by, accept ON platforms
+    FOR EACH ROW EXECUTE FUNCTION record_business_change();
+
 -- Other names of platforms, which clients have fixed in their code. Events name the platform by
 -- the alias that is sent, if there is one.
 CREATE TABLE platform_aliases (
@@ -27,6 +32,8 @@ CREATE TABLE platform_aliases (
     FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
 );
 CREATE UNIQUE INDEX platform_aliases_sent ON platform_aliases (business_id, platform) WHERE sent;
+
+SELECT watch_business_changes('platform_aliases');
 
 -- Findings of platform rules against items.
 CREATE TABLE platform_findings (

@@ -16,6 +16,8 @@ CREATE TABLE store_switches (
 ) WITH (fillfactor = 70);
 CREATE INDEX store_switches_due ON store_switches (turn_on_at) WHERE turn_on_at IS NOT NULL;
 
+SELECT watch_business_changes('store_switches');
+
 -- The last request that switched an item or option at a store. An earlier menu request does not undo it. A rollback
 -- to an earlier revision deletes its timer.
 CREATE TABLE item_switches (

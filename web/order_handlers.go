@@ -32,15 +32,22 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 		err = core.Errorf(core.TooLarge, "the order is larger than %d bytes", min(s.MaxBody, order.MaxBody))
 	}
 	if err != nil {
-		s.recordRejected(c, caller.Business, caller.Platform, readBody(c).bytes, err)
-		return err
+		return s.refuseOrder(c, caller, readBody(c).bytes, err)
 	}
 	result, err := s.placeChannelOrder(c, caller, body)
 	if err != nil {
-		s.recordRejected(c, caller.Business, caller.Platform, body, err)
-		return err
+		return s.refuseOrder(c, caller, body, err)
 	}
 	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
+}
+
+// refuseOrder records a rejected order and returns its error. No statement may have checked the caller's key yet.
+func (s *Server) refuseOrder(c *fiber.Ctx, caller core.Caller, body []byte, reason error) error {
+	if err := s.checkKey(c, reason); err != nil {
+		return err
+	}
+	s.recordRejected(c, caller.Business, caller.Platform, body, reason)
+	return reason
 }
 
 func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.PlaceResult, err error) {
@@ -56,7 +63,8 @@ func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte
 		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q",
 			caller.Platform)
 	}
-	return s.place(c, order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+	return s.place(c, order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft,
+		Credential: caller.Credential})
 }
 
 // place stores an order. If the hub already has the order with other content, it records the difference.

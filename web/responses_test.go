@@ -53,6 +53,10 @@ func (d fakeAuthenticator) Authenticate(context.Context, string) (core.Caller, e
 	return core.Caller{}, d.err
 }
 
+func (d fakeAuthenticator) Recognize(context.Context, string) (core.Caller, error) {
+	return core.Caller{}, d.err
+}
+
 // TestLostDatabaseReturnsServiceUnavailable distinguishes internal errors from temporary ones, because clients retry
 // after a 503.
 func TestLostDatabaseReturnsServiceUnavailable(t *testing.T) {

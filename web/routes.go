@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,8 +25,13 @@ type route struct {
 // anyScope accepts every API key of the business.
 const anyScope core.Scope = "any"
 
+// postOrderPath is the path of postOrder.
+const postOrderPath = "/channel/api/v1/orders/"
+
 // platformKey requires a callback key, which the handler checks.
 const platformKey core.Scope = "platform"
+
+func (r route) isPostOrder() bool { return r.method == fiber.MethodPost && r.path == postOrderPath }
 
 // handler handles a request of an authenticated caller. Without authentication, the caller is empty.
 type handler func(c *fiber.Ctx, caller core.Caller) error
@@ -110,7 +116,7 @@ func (s *Server) orderRoutes() []route {
 // channelRoutes are those of ordering channels.
 func (s *Server) channelRoutes() []route {
 	return []route{
-		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, orders, s.postOrder},
+		{"POST", postOrderPath, core.ScopeChannel, LimitOrders, orders, s.postOrder},
 		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, noBody, s.getOrder},
 		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, small, s.putChannelOrderStatus},
 		{"GET", "/channel/api/v1/stores/", anyScope, LimitRead, noBody, s.listChannelStores},
@@ -167,7 +173,7 @@ func (s *Server) guard(r route) fiber.Handler {
 			return s.receive(c, r, core.Caller{})
 		}
 		c.Locals(localWaiting, true)
-		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
+		caller, err := s.authenticate(c, r)
 		if err != nil {
 			return err
 		}
@@ -175,19 +181,15 @@ func (s *Server) guard(r route) fiber.Handler {
 		c.Locals(localBusiness, caller.Business)
 		// A rejected but authenticated client receives the response even if it sends a large body first.
 		c.Locals(localUnread, max(maxUnread, r.body.Bytes))
-		if r.scope != anyScope && caller.Scope != r.scope {
-			return core.Errorf(core.Forbidden, "this API key has the scope %s, and this call requires %s", caller.Scope,
-				r.scope)
-		}
-		if err := r.checkDryRun(c); err != nil {
-			return err
-		}
-		if err := r.checkWait(c); err != nil {
+		if err := s.admit(c, r, caller); err != nil {
+			if r.isPostOrder() {
+				return cmp.Or(s.checkKey(c, err), err)
+			}
 			return err
 		}
 		if err := s.throttle(c, caller.Business, r.limit, ""); err != nil {
-			if r.placesOrder() {
-				s.recordRejected(c, caller.Business, caller.Platform, nil, err)
+			if r.isPostOrder() {
+				return s.refuseOrder(c, caller, nil, err)
 			}
 			return err
 		}
@@ -195,8 +197,36 @@ func (s *Server) guard(r route) fiber.Handler {
 	}
 }
 
-// placesOrder reports whether the route places an order.
-func (r route) placesOrder() bool { return r.method == "POST" && r.limit == LimitOrders }
+// admit checks the scope and the query parameters.
+func (s *Server) admit(c *fiber.Ctx, r route, caller core.Caller) error {
+	if r.scope != anyScope && caller.Scope != r.scope {
+		return core.Errorf(core.Forbidden, "this API key has the scope %s, and this call requires %s", caller.Scope,
+			r.scope)
+	}
+	if err := r.checkDryRun(c); err != nil {
+		return err
+	}
+	return r.checkWait(c)
+}
+
+// authenticate returns the caller of a request. The caller of postOrder may come from the cache, because the statement
+// that stores the order checks the key.
+func (s *Server) authenticate(c *fiber.Ctx, r route) (core.Caller, error) {
+	if r.isPostOrder() {
+		return s.Authenticator.Recognize(c.UserContext(), c.Get(fiber.HeaderAuthorization))
+	}
+	return s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
+}
+
+// checkKey returns the error of the key of a rejected order. Its cached key has not been checked. A hub that is
+// unavailable does not check it.
+func (s *Server) checkKey(c *fiber.Ctx, rejection error) error {
+	if core.CodeOf(rejection) == core.Unavailable {
+		return nil
+	}
+	_, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
+	return err
+}
 
 // describeNotFound adds the path parameter to a NotFound error without violations.
 func describeNotFound(c *fiber.Ctx, err error) error {

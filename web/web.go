@@ -27,6 +27,8 @@ import (
 // Authenticator authenticates callers.
 type Authenticator interface {
 	Authenticate(ctx context.Context, authorization string) (core.Caller, error)
+	// Recognize may use a cached key. The statement that acts for the caller checks the Credential.
+	Recognize(ctx context.Context, authorization string) (core.Caller, error)
 }
 
 // Throttle counts requests against rate limits.

@@ -43,7 +43,7 @@ func selectorOf(value func(string) string, zone *time.Location, at time.Time) (w
 	}
 	selector := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
 		ProblemID: f.problem,
-		OrderID: f.order, Reference: f.reference, Status: f.status, To: at, EndedBy: at}
+		OrderID:   f.order, Reference: f.reference, Status: f.status, To: at, EndedBy: at}
 	from, to := &selector.From, &selector.To
 	if f.ofFailure {
 		from, to = &selector.EndedFrom, &selector.EndedBy

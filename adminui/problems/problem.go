@@ -133,7 +133,7 @@ var historyTitles = map[string]struct {
 
 // history is what happened to a problem: its failures, and what users did.
 func history(v *shell.PageContext, p console.Problem, entries []console.Entry) *timeline.Timeline {
-	line := timeline.New(v)
+	line := timeline.New(v, "")
 	line.Add(p.FirstSeen, timeline.Entry{State: ui.Err, Title: text.HistoryFirst, Words: text.HistoryAfterAll})
 	if !p.ReopenedAt.IsZero() {
 		line.Add(p.ReopenedAt, timeline.Entry{State: ui.Err, Title: text.HistoryAgain, Words: text.HistoryAfterAll})

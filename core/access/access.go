@@ -25,11 +25,27 @@ type Key struct {
 	Platform   string // of a channel key: the platform whose orders it sends; "" is any
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero while it works
+	Snapshot   string    // of the database in which it was read
+}
+
+// Check returns the error for a key that does not work: Forbidden if it is disabled, or Unauthenticated if reading it
+// returned NotFound. It returns other errors of reading it as they are.
+func (k Key) Check(err error) error {
+	switch {
+	case core.CodeOf(err) == core.NotFound:
+		return errCredentials
+	case err != nil:
+		return err
+	case !k.DisabledAt.IsZero():
+		return core.Errorf(core.Forbidden, "this API key is disabled")
+	}
+	return nil
 }
 
 // KeyStore stores businesses and keys.
 type KeyStore interface {
-	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
+	KeyByHash(ctx context.Context, hash []byte) (Key, error)       // NotFound when there is none
+	CachedKeyByHash(ctx context.Context, hash []byte) (Key, error) // likewise; the key may be out of date
 	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 		platforms []core.Platform) (core.BusinessID, error)
 	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business, or its platform, does not exist
@@ -51,27 +67,37 @@ var errCredentials = core.Errorf(core.Unauthenticated,
 // Authenticate returns the caller of an Authorization header. It returns Unauthenticated if the credentials are
 // missing or wrong, and Forbidden if the key is disabled.
 func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, error) {
+	return a.authenticate(ctx, header, a.Keys.KeyByHash)
+}
+
+// Recognize is Authenticate by a cached key, which may be out of date. The statement that acts for the caller must check
+// the caller's Credential.
+func (a Access) Recognize(ctx context.Context, header string) (core.Caller, error) {
+	if caller, err := a.authenticate(ctx, header, a.Keys.CachedKeyByHash); err == nil {
+		return caller, nil
+	}
+	return a.Authenticate(ctx, header)
+}
+
+func (a Access) authenticate(ctx context.Context, header string,
+	keyByHash func(context.Context, []byte) (Key, error)) (core.Caller, error) {
 	scheme, credentials, _ := strings.Cut(strings.TrimSpace(header), " ")
 	username, secret, found := strings.Cut(strings.TrimSpace(credentials), ":")
 	if !strings.EqualFold(scheme, "apikey") || !found || username == "" || secret == "" {
 		return core.Caller{}, errCredentials
 	}
-	key, err := a.Keys.KeyByHash(ctx, core.TokenHash(secret))
-	switch {
-	case core.CodeOf(err) == core.NotFound:
-		return core.Caller{}, errCredentials
-	case err != nil:
-		return core.Caller{}, err
-	case subtle.ConstantTimeCompare([]byte(key.Username), []byte(username)) != 1:
+	key, err := keyByHash(ctx, core.TokenHash(secret))
+	if err == nil && subtle.ConstantTimeCompare([]byte(key.Username), []byte(username)) != 1 {
 		return core.Caller{}, errCredentials
 	}
-	if a.Usage != nil {
+	if err == nil && a.Usage != nil {
 		a.Usage.record(key, a.Clock.Now())
 	}
-	if !key.DisabledAt.IsZero() {
-		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
+	if err := key.Check(err); err != nil {
+		return core.Caller{}, err
 	}
-	return core.Caller{Business: key.Business, Username: key.Username, Scope: key.Scope, Platform: key.Platform}, nil
+	return core.Caller{Business: key.Business, Username: key.Username, Scope: key.Scope, Platform: key.Platform,
+		Credential: core.Credential{KeyHash: string(key.Hash), Snapshot: key.Snapshot}}, nil
 }
 
 var usernamePattern = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)

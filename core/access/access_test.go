@@ -22,6 +22,10 @@ func (f *fakeKeyStore) KeyByHash(_ context.Context, hash []byte) (Key, error) {
 	return Key{}, core.Errorf(core.NotFound, "none")
 }
 
+func (f *fakeKeyStore) CachedKeyByHash(ctx context.Context, hash []byte) (Key, error) {
+	return f.KeyByHash(ctx, hash)
+}
+
 func (f *fakeKeyStore) CreateBusiness(context.Context, core.Business, string,
 	[]core.Platform) (core.BusinessID, error) {
 	return 7, nil

@@ -135,6 +135,9 @@ type PlaceRequest struct {
 	Actor    string // who sends it, such as key:shop
 	Draft    Draft
 	Trace    core.Trace // of the request
+
+	// The API key of the request. Its snapshot is "" if the key was just read.
+	Credential core.Credential
 }
 
 // PlaceResult is the result of placing an order: its id, and whether the hub already had it.

@@ -103,6 +103,15 @@ func orderRows() []measurement {
 			{"orders/intake p99", ms, "< 50 ms", "%d at %.0f/s, half of that; median %.2f ms, at most %.1f ms"},
 			{"orders/journey", perSecond, ">= 70%", "%d orders to one endpoint, POST to arrival; floor: as above"},
 		}},
+		{measureSteady, []row{
+			{"orders/steady median", ms, "<= 2.5x",
+				"%d orders at %d/s, POST to response; floor: a server that does one INSERT"},
+			{"orders/steady p99", ms, "<= 1.5x", "floor: as above"},
+			{"orders/steady arrival", ms, "< 0.5 ms",
+				"median POST to arrival at the endpoint %.2f ms, less that to the response; 99%% within %.2f ms"},
+			{"orders/processor", us, "< 180 µs", "processor time of hub and PostgreSQL for an order and its delivery, " +
+				"%d orders over %d connections; at %d/s %.0f µs"},
+		}},
 		{measureOrderRetry, []row{{"orders/retry", perSecond, ">= 80%", "%d failed orders, POST to last arrival; " +
 			"floor: a drain of as many"}}},
 	}

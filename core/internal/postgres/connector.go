@@ -71,6 +71,11 @@ func newConnector(config Config) (driver.Connector, error) {
 	return newPrimaryConnector(append(options, server...)), nil
 }
 
+// keyedParams make the planner use the index of each lookup by key, whatever the statistics say. A prepared statement
+// of such a session keeps its plan as long as the connection lives. A queue that was empty at planning time may hold
+// many thousands of rows later.
+var keyedParams = map[string]any{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
+
 func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
@@ -78,6 +83,9 @@ func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	limit, idle := statementTimeout, idleTimeout
 	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
 		"plan_cache_mode": "force_generic_plan"}
+	if config.keyed {
+		maps.Copy(params, keyedParams)
+	}
 	if config.forMigrations {
 		limit, idle = 0, 0 // a migration of a large table takes long
 		params["lock_timeout"] = lockTimeout.Milliseconds()

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"log/slog"
 
 	"github.com/uptrace/bun"
@@ -11,6 +14,9 @@ import (
 
 // Bun returns the pool of connections.
 func (db *DB) Bun() *bun.DB { return db.bun }
+
+// Keyed returns the pool of connections for lookups by key, see InKeyedTx.
+func (db *DB) Keyed() *bun.DB { return db.keyed }
 
 // Log returns the logger.
 func (db *DB) Log() *slog.Logger { return db.log }
@@ -26,7 +32,61 @@ func (db *DB) Decompress(stored []byte) ([]byte, error) { return db.compressor.D
 
 // Prepare prepares a frequent query on a connection, because planning it each time would cost
 // more than its execution (PostgreSQL manual, PREPARE). It returns the statement that executes
-// it. Use it for lookups by key only.
+// it. Use it for lookups by key only, on connections of InKeyedTx.
 func (db *DB) Prepare(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
 	return db.statements.Prepare(ctx, conn, q, args)
+}
+
+// Statement is a prepared query with its arguments.
+type Statement struct {
+	Query  *Query
+	Args   Args
+	Before string // statements without results that run in the same message, each followed by a semicolon
+}
+
+// QueryKeyed runs a prepared query of lookups by key in its own transaction, in one round trip. The changes of the query
+// are durable when it returns.
+func (db *DB) QueryKeyed(ctx context.Context, q Statement, scan func(rows *sql.Rows) error) error {
+	for {
+		conn, err := db.keyed.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		err = db.QueryPrepared(ctx, conn, q, scan)
+		if IsCode(err, "25006") { // the server became read-only: the next connection may reach another
+			Discard(conn)
+		}
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) { // a pooled connection that died with the server reports that once
+			return err
+		}
+	}
+}
+
+// QueryPrepared runs a prepared query on a connection of InKeyedTx.
+func (db *DB) QueryPrepared(ctx context.Context, conn bun.Conn, q Statement, scan func(rows *sql.Rows) error) error {
+	query, err := db.Prepare(ctx, conn, q.Query, q.Args)
+	if err != nil {
+		return err
+	}
+	return scanRows(ctx, conn, q.Before+query, scan)
+}
+
+// QueryPlanned runs a query of QueryPrepared on another connection, which plans it each time.
+func QueryPlanned(ctx context.Context, conn bun.Conn, q Statement, scan func(rows *sql.Rows) error) error {
+	return scanRows(ctx, conn, q.Before+q.Query.with(q.Args), scan)
+}
+
+func scanRows(ctx context.Context, conn bun.Conn, query string, scan func(rows *sql.Rows) error) error {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -98,56 +98,79 @@ var planIndexes = map[string][]string{
 	"heads.available_at <=": {"job_queue_pkey"},
 	"SELECT min(available_at), (SELECT epoch FROM clock_epoch)\nFROM (WITH": {"job_queue_pkey"},
 	// The intake of orders.
-	"EXECUTE intake_settings": {"stores_business_id_ref_id_key"},
-	"option_group.record":     {"catalogue_entities_business_id_kind_name_key", "store_overrides_pkey"},
-	"EXECUTE located_orders":  {"orders_pkey"},
+	"sent.business_id = platform.business_id": {"stores_business_id_ref_id_key"},
+	"option_group.record":                     {"catalogue_entities_business_id_kind_name_key", "store_overrides_pkey"},
+	"EXECUTE place":                           {"business_changes_pkey"},
+	"EXECUTE publish":                         {"business_changes_pkey"},
+	"EXECUTE located_orders":                  {"orders_pkey"},
 }
 
-// statementLog records the statements.
-type statementLog struct{ statements []string }
+// poolStatement is a statement of one of the two pools.
+type poolStatement struct {
+	pool *bun.DB
+	text string
+}
 
-func (l *statementLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
-	l.statements = append(l.statements, event.Query)
+// statementLog records the statements of both pools.
+type statementLog struct{ statements []poolStatement }
+
+func (l *statementLog) listen(db *postgres.DB) {
+	for _, pool := range []*bun.DB{db.Bun(), db.Keyed()} {
+		pool.AddQueryHook(poolLog{l, pool})
+	}
+}
+
+type poolLog struct {
+	log  *statementLog
+	pool *bun.DB
+}
+
+func (l poolLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	l.log.statements = append(l.log.statements, poolStatement{l.pool, event.Query})
 	return ctx
 }
 
-func (l *statementLog) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (poolLog) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// plans are the distinct statements of a log, on a connection that has prepared the prepared ones.
+// plans are the distinct statements of a log, on connections that have prepared the prepared ones.
 type plans struct {
 	t          *testing.T
-	conn       bun.Conn
-	statements []string
+	conns      map[*bun.DB]bun.Conn // one of each pool
+	main       bun.Conn
+	statements []poolStatement
 }
 
 var (
 	literal  = regexp.MustCompile(`'(?:[^']|\'\')*'|\b\d+\b`)
 	planned  = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|EXECUTE|WITH)\b`)
 	seqScans = regexp.MustCompile(`Seq Scan on (delivery_queue|deliveries|attempts|events|job_queue|jobs|call|` +
-		`publications|orders|catalogue_entities|menu_links|store_overrides)\w*`)
+		`publications|orders|catalogue_entities|menu_links|store_overrides|business_changes)\w*`)
 )
 
-func newPlans(t *testing.T, db *postgres.DB, log []string) *plans {
-	conn, err := db.Bun().Conn(context.Background())
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		postgres.Discard(conn)
-		_ = conn.Close()
-	})
-	p := &plans{t: t, conn: conn}
-	p.exec("DEALLOCATE ALL")
+func newPlans(t *testing.T, db *postgres.DB, log []poolStatement) *plans {
+	p := &plans{t: t, conns: map[*bun.DB]bun.Conn{}}
+	for _, pool := range []*bun.DB{db.Bun(), db.Keyed()} {
+		conn, err := pool.Conn(context.Background())
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			postgres.Discard(conn)
+			_ = conn.Close()
+		})
+		_, err = conn.ExecContext(context.Background(), "DEALLOCATE ALL")
+		require.NoError(t, err)
+		p.conns[pool] = conn
+	}
+	p.main = p.conns[db.Bun()]
 	known := map[string]bool{}
-	for _, statement := range log {
-		if _, prepared, again := strings.Cut(statement, "; PREPARE "); again {
-			statement = "PREPARE " + prepared
-		}
-		shape := literal.ReplaceAllString(statement, "")
+	for _, one := range log {
+		shape := literal.ReplaceAllString(one.text, "")
 		switch {
 		case known[shape]:
-		case strings.HasPrefix(statement, "PREPARE "):
-			p.exec(statement)
-		case planned.MatchString(statement):
-			p.statements = append(p.statements, statement)
+		case strings.HasPrefix(one.text, "PREPARE "):
+			_, err := p.conns[one.pool].ExecContext(context.Background(), one.text)
+			require.NoError(t, err, one.text)
+		case planned.MatchString(one.text):
+			p.statements = append(p.statements, one)
 		}
 		known[shape] = true
 	}
@@ -156,7 +179,7 @@ func newPlans(t *testing.T, db *postgres.DB, log []string) *plans {
 
 func (p *plans) exec(statement string) {
 	p.t.Helper()
-	_, err := p.conn.ExecContext(context.Background(), statement)
+	_, err := p.main.ExecContext(context.Background(), statement)
 	require.NoError(p.t, err, statement)
 }
 
@@ -170,10 +193,10 @@ func (p *plans) fill(statement string, from, to int) {
 }
 
 // of returns the plan of a statement.
-func (p *plans) of(statement string) string {
+func (p *plans) of(one poolStatement) string {
 	p.t.Helper()
 	var lines []string
-	require.NoError(p.t, p.conn.NewRaw("EXPLAIN "+statement).Scan(context.Background(), &lines), statement)
+	require.NoError(p.t, p.conns[one.pool].NewRaw("EXPLAIN "+one.text).Scan(context.Background(), &lines), one.text)
 	return strings.Join(lines, "\n")
 }
 
@@ -181,9 +204,9 @@ func (p *plans) of(statement string) string {
 // statements only, because they keep their plans.
 func (p *plans) noScans(rows int) {
 	p.t.Helper()
-	for _, statement := range p.statements {
-		if rows > 0 || strings.HasPrefix(statement, "EXECUTE ") {
-			require.NotRegexp(p.t, seqScans, p.of(statement), "with %d rows: %s", rows, statement)
+	for _, one := range p.statements {
+		if rows > 0 || strings.HasPrefix(one.text, "EXECUTE ") {
+			require.NotRegexp(p.t, seqScans, p.of(one), "with %d rows: %s", rows, one.text)
 		}
 	}
 }
@@ -193,12 +216,12 @@ func (p *plans) useIndexes() {
 	p.t.Helper()
 	for text, indexes := range planIndexes {
 		found := false
-		for _, statement := range p.statements {
-			if !strings.Contains(statement, text) {
+		for _, one := range p.statements {
+			if !strings.Contains(one.text, text) {
 				continue
 			}
 			found = true
-			plan := p.of(statement)
+			plan := p.of(one)
 			for _, index := range indexes {
 				if !strings.Contains(plan, index) {
 					p.t.Errorf("%s does not use %s:\n%s", text, index, plan)
@@ -222,8 +245,7 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 	}
 	k := newPublishHarnessIn(t, db, clock)
 	var log statementLog
-	db.PreparedStatements(t).ExpirePlans() // so that each statement is prepared again
-	db.Bun().AddQueryHook(&log)
+	log.listen(db)
 	useQueues(t, k)
 	p := newPlans(t, db, log.statements)
 	require.Greater(t, len(p.statements), 60)

@@ -40,12 +40,14 @@ type Config struct {
 	Log         *slog.Logger
 
 	forMigrations bool // the connection runs migrations
+	keyed         bool // the connection runs lookups by key
 }
 
 // DB is the hub's database.
 type DB struct {
 	config     Config
 	bun        *bun.DB
+	keyed      *bun.DB // for lookups by key, see keyedParams
 	sealer     *seal.Sealer
 	compressor *compress.Compressor
 	log        *slog.Logger
@@ -71,30 +73,47 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(connector)
+	config.keyed = true
+	keyedConnector, err := newConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	config.keyed = false
 	size := config.Connections
 	if size == 0 {
 		size = max(16, 8*runtime.GOMAXPROCS(0)) // GOMAXPROCS respects a container's CPU limit
 	}
-	pool.SetMaxOpenConns(size)
-	pool.SetMaxIdleConns(size)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: compressor, log: config.Log,
-		clock: config.Clock}
+	keyed, others := size/2, size-size/2
+	if size < minShared { // a tool, which needs few of either kind
+		keyed, others = size, size
+	}
+	db := &DB{config: config, bun: newPool(connector, others), keyed: newPool(keyedConnector, keyed),
+		compressor: compressor, log: config.Log, clock: config.Clock}
 	if err := db.waitUntilReady(ctx); err != nil {
-		_ = pool.Close()
+		db.CloseConnections()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
 	}
 	if db.clock == nil {
 		db.clock = core.NewSystemClock(func() time.Duration { return time.Duration(db.time.offset.Load()) })
 		off, err := db.measureClock(ctx)
 		if err != nil {
-			_ = pool.Close()
+			db.CloseConnections()
 			return nil, err
 		}
 		db.time.offset.Add(int64(off))
 	}
 	return db, nil
+}
+
+// minShared is the minimum of connections that the two pools share.
+const minShared = 8
+
+func newPool(connector driver.Connector, size int) *bun.DB {
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	return bun.NewDB(pool, pgdialect.New())
 }
 
 func (db *DB) waitUntilReady(ctx context.Context) error {
@@ -148,20 +167,38 @@ func (db *DB) UseSealer(s *seal.Sealer) { db.sealer = s }
 // Close closes the states and all connections.
 func (db *DB) Close() error {
 	db.states.close()
-	return db.bun.Close()
+	return errors.Join(db.keyed.Close(), db.bun.Close())
 }
 
 // CloseConnections closes all connections at once. Running and later statements fail.
-func (db *DB) CloseConnections() { _ = db.bun.Close() }
+func (db *DB) CloseConnections() { _ = errors.Join(db.keyed.Close(), db.bun.Close()) }
 
-// PoolStats returns the state of the connection pool, for metrics.
-func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
+// PoolStats returns the state of the connections, for metrics.
+func (db *DB) PoolStats() sql.DBStats {
+	stats, keyed := db.bun.DB.Stats(), db.keyed.DB.Stats()
+	stats.MaxOpenConnections += keyed.MaxOpenConnections
+	stats.OpenConnections += keyed.OpenConnections
+	stats.InUse += keyed.InUse
+	stats.Idle += keyed.Idle
+	stats.WaitCount += keyed.WaitCount
+	stats.WaitDuration += keyed.WaitDuration
+	return stats
+}
 
 // InTx runs fn in a transaction on its own connection. It uses BEGIN and COMMIT statements,
 // because a sql.Tx locks its connection. A COPY on a dead connection would then wait
 // forever for that lock.
 func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
-	conn, err := db.begin(ctx)
+	return inTx(ctx, db.bun, fn)
+}
+
+// InKeyedTx is InTx for transactions that find each row by its key. They may use Prepare.
+func (db *DB) InKeyedTx(ctx context.Context, fn func(tx bun.Conn) error) error {
+	return inTx(ctx, db.keyed, fn)
+}
+
+func inTx(ctx context.Context, pool *bun.DB, fn func(tx bun.Conn) error) error {
+	conn, err := begin(ctx, pool)
 	if err != nil {
 		return err
 	}
@@ -188,9 +225,9 @@ func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 
 // begin takes a working connection. Pooled connections may have died with the server; each
 // reports that once.
-func (db *DB) begin(ctx context.Context) (bun.Conn, error) {
+func begin(ctx context.Context, pool *bun.DB) (bun.Conn, error) {
 	for {
-		conn, err := db.bun.Conn(ctx)
+		conn, err := pool.Conn(ctx)
 		if err != nil {
 			return conn, err
 		}

@@ -5,21 +5,16 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 	"weak"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// planMaxAge bounds the age of a plan. A queue that was empty at planning time may hold
-// many thousands of rows later.
-const planMaxAge = 5 * time.Second
-
-// statementCache records what each connection has prepared, and when.
+// statementCache records what each connection has prepared. Statements live as long as their connection.
 type statementCache struct {
 	mu       sync.Mutex
-	prepared map[weak.Pointer[pgdriver.Conn]]map[string]time.Time
+	prepared map[weak.Pointer[pgdriver.Conn]]map[string]bool
 }
 
 // Prepare prepares the query on the connection if necessary. It returns the statement that
@@ -37,19 +32,14 @@ func (p *statementCache) Prepare(ctx context.Context, conn bun.Conn, q *Query, a
 		return "", err
 	}
 	p.mu.Lock()
-	at, exists := p.prepared[key][q.name]
+	prepared := p.prepared[key][q.name]
 	p.mu.Unlock()
-	if time.Since(at) > planMaxAge {
-		prepare := q.prepare()
-		if exists {
-			prepare = "DEALLOCATE " + q.name + "; " + prepare
-		}
-		if _, err := conn.ExecContext(ctx, prepare); err != nil {
-			Discard(conn) // the earlier plan may be gone: no transaction covers DEALLOCATE
+	if !prepared {
+		if _, err := conn.ExecContext(ctx, q.prepare()); err != nil {
 			return "", fmt.Errorf("preparing %s: %w", q.name, err)
 		}
 		p.mu.Lock()
-		p.prepared[key][q.name] = time.Now()
+		p.prepared[key][q.name] = true
 		p.mu.Unlock()
 	}
 	return q.execute(args), nil
@@ -62,9 +52,9 @@ func (p *statementCache) track(connection *pgdriver.Conn) weak.Pointer[pgdriver.
 	defer p.mu.Unlock()
 	if p.prepared[key] == nil {
 		if p.prepared == nil {
-			p.prepared = map[weak.Pointer[pgdriver.Conn]]map[string]time.Time{}
+			p.prepared = map[weak.Pointer[pgdriver.Conn]]map[string]bool{}
 		}
-		p.prepared[key] = map[string]time.Time{}
+		p.prepared[key] = map[string]bool{}
 		runtime.AddCleanup(connection, p.untrack, key)
 	}
 	return key

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uptrace/bun"
 )
@@ -20,7 +19,7 @@ type PreparedStatements struct {
 
 func (db *DB) PreparedStatements(t testing.TB) *PreparedStatements {
 	p := &PreparedStatements{t: t, db: db}
-	db.bun.AddQueryHook(p)
+	db.keyed.AddQueryHook(p)
 	p.connect()
 	t.Cleanup(func() { _ = p.conn.Close() })
 	return p
@@ -73,17 +72,6 @@ func (p *PreparedStatements) query(name, types, text string, value, result any) 
 	return err
 }
 
-// ExpirePlans makes every plan expire.
-func (p *PreparedStatements) ExpirePlans() {
-	p.db.statements.mu.Lock()
-	defer p.db.statements.mu.Unlock()
-	for _, made := range p.db.statements.prepared {
-		for name := range made {
-			made[name] = time.Time{}
-		}
-	}
-}
-
 // Reconnect switches to a new connection.
 func (p *PreparedStatements) Reconnect() {
 	_ = p.conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -105,7 +93,7 @@ func (p *PreparedStatements) Do(statement string) {
 }
 
 func (p *PreparedStatements) connect() {
-	conn, err := p.db.bun.Conn(context.Background())
+	conn, err := p.db.keyed.Conn(context.Background())
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -29,6 +29,17 @@ func (a Store) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
 	return lookupsOf(a.db).keys.Do(ctx, hash)
 }
 
+// CachedKeyByHash is KeyByHash, but the key may be out of date.
+func (a Store) CachedKeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
+	if found, known := lookupsOf(a.db).cache.Get(string(hash)); known {
+		return found.Value, nil
+	}
+	return a.KeyByHash(ctx, hash)
+}
+
+// maxCachedKeys bounds the cached keys.
+const maxCachedKeys = 10_000
+
 // Bounds of the batches that look up keys.
 const (
 	lookupMaxConcurrent = 2
@@ -41,22 +52,25 @@ const (
 type lookups struct {
 	keys      postgres.Batcher[[]byte, access.Key]
 	throttles postgres.Batcher[throttleChange, struct{}] // counts requests
+	cache     postgres.Cache[string, access.Key]         // by hash
 }
 
 func lookupsOf(db *postgres.DB) *lookups {
 	return postgres.StateOf(db, func(db *postgres.DB) *lookups {
-		return &lookups{
-			keys: postgres.Batcher[[]byte,
-				access.Key]{Run: func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
-				return lookUpKeys(ctx, db, hashes)
-			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
-				MaxWaiting: lookupMaxWaiting},
+		l := &lookups{
+			keys: postgres.Batcher[[]byte, access.Key]{MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch,
+				MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
 			throttles: postgres.Batcher[throttleChange,
 				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
 				return changeThrottles(ctx, db, changes)
 			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
 				MaxWaiting: lookupMaxWaiting},
 		}
+		l.cache.Max = maxCachedKeys
+		l.keys.Run = func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
+			return l.lookUpKeys(ctx, db, hashes)
+		}
+		return l
 	})
 }
 
@@ -66,11 +80,14 @@ func (l *lookups) Close() {
 	l.throttles.Close()
 }
 
-// lookUpKeys runs a batch. It returns the keys with the given hashes.
-func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
+// lookUpKeys runs a batch. It returns the keys with the given hashes, and caches them.
+func (l *lookups) lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
 	found, err := readKeys(ctx, db, hashes)
 	if err != nil {
 		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
+	}
+	for hash, key := range found {
+		l.cache.Put(hash, postgres.Cached[access.Key]{Value: key, Snapshot: key.Snapshot})
 	}
 	results := make([]postgres.Result[access.Key], len(hashes))
 	for i, hash := range hashes {
@@ -83,32 +100,18 @@ func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgre
 }
 
 func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string]access.Key, error) {
-	conn, err := db.Bun().Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	query, err := db.Prepare(ctx, conn, queries.Get("keys_by_hash"), postgres.Args{"hashes": postgres.Array(hashes)})
-	if err != nil {
-		return nil, err
-	}
-	rows, err := conn.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	found := make(map[string]access.Key, len(hashes))
-	for rows.Next() {
+	statement := postgres.Statement{Query: queries.Get("keys_by_hash"),
+		Args: postgres.Args{"hashes": postgres.Array(hashes)}}
+	return found, db.QueryKeyed(ctx, statement, func(rows *sql.Rows) error {
 		var key access.Key
 		var disabled sql.NullTime
-		if err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform,
-			&disabled); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform, &disabled,
+			&key.Snapshot)
 		key.DisabledAt = disabled.Time
 		found[string(key.Hash)] = key
-	}
-	return found, rows.Err()
+		return err
+	})
 }
 
 // CreateBusiness stores a business and its platforms and returns its id. Only the command line

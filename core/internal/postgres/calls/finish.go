@@ -27,7 +27,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 	if len(results) == 0 {
 		return nil
 	}
-	return outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	return outbox.RunKeyed(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		n := len(results)
 		businesses, keys := make([]int64, n), make([]string, n)
 		for i, r := range results {

@@ -59,7 +59,7 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 	if err != nil {
 		return core.ID{}, err
 	}
-	err = outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	err = outbox.RunKeyed(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		reference = s.Reference
 		// Lock the order, so that of two concurrent submissions one sees the other.
 		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM orders WHERE business_id = ? AND id = ? FOR UPDATE`, s.Business,
@@ -144,7 +144,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 	default: // still pending
 		return nil
 	}
-	return outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	return outbox.RunKeyed(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		var id core.ID
 		err := tx.QueryRowContext(ctx, queries.With("reported_action", postgres.Args{
 			"business": business, "kind": relay.Action, "platform": platform, "call": outcome.CallID,
@@ -188,7 +188,7 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 		return 0, nil
 	}
 	for expired := expireBatch; expired == expireBatch; n += expired {
-		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		err := outbox.RunKeyed(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()
 			ended, err := calls.End(ctx, tx, queries.With("expire_actions", postgres.Args{
 				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,

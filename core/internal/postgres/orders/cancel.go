@@ -102,7 +102,7 @@ const applyTimeout = 2 * time.Second
 func (b *intakeBatch) applyCancellations() {
 	var keys []orderKey
 	for _, p := range b.placed {
-		if !p.duplicate && p.servedBy != core.ServedByMerchant {
+		if p.stored && p.servedBy != core.ServedByMerchant {
 			keys = append(keys, p.key)
 		}
 	}

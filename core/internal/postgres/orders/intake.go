@@ -2,23 +2,25 @@ package orders
 
 import (
 	"context"
+	"errors"
 	"fmt"
-
-	"github.com/uptrace/bun"
+	"slices"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/order"
 )
 
 // Intake batches orders: those that arrive during a transaction are stored together by the
-// next one.
+// next one. Settings, menus, webhooks and API keys are cached. The statement that stores the orders finds out whether
+// they are current. If not, the orders are priced again.
 type Intake struct {
-	db      *postgres.DB
-	cache   menuCache
-	ids     orderIDs
-	batcher postgres.Batcher[order.PlaceRequest, order.PlaceResult]
+	db       *postgres.DB
+	settings postgres.Cache[contextKey, storedContext]
+	cache    menuCache
+	ids      orderIDs
+	batcher  postgres.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
 // Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A second
@@ -30,9 +32,13 @@ const (
 	intakeMaxWaiting    = 8192
 )
 
+// maxStoredContexts bounds the cached settings.
+const maxStoredContexts = 20_000
+
 // NewIntake returns an Intake; the caller must Close it.
 func NewIntake(db *postgres.DB) *Intake {
 	i := &Intake{db: db}
+	i.settings.Max = maxStoredContexts
 	i.batcher = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
 		MaxConcurrent: intakeMaxConcurrent,
 		MinBatch:      intakeMinBatch, MaxBatch: intakeMaxBatch, MaxWaiting: intakeMaxWaiting}
@@ -49,51 +55,75 @@ func (i *Intake) Waiting() int { return i.batcher.Waiting() }
 // platform_order_id returns the known order's id and publishes no second event.
 //
 // It returns NotFound for an unknown platform or store, and Invalid for an unknown price. It
-// returns Unavailable if nothing was stored.
+// returns Unavailable if nothing was stored, and the errors of access.Key.Check for a key that no longer works.
 func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
 	arrival.Trace = core.TraceFromContext(ctx)
 	return i.batcher.Do(ctx, arrival)
 }
 
+// maxStale is how often a batch may find cached values out of date. After that it relies on those just read.
+const maxStale = 3
+
+// errStale marks the orders that must be priced again.
+var errStale = errors.New("a cached value was out of date")
+
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
 func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []postgres.Result[order.PlaceResult] {
-	return postgres.SplitOnError(arrivals, func(arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult],
-		error) {
-		return i.commit(ctx, arrivals)
-	})
+	arrivals = slices.Clone(arrivals)
+	results, left := make([]postgres.Result[order.PlaceResult], len(arrivals)), make([]int, len(arrivals))
+	for n := range arrivals {
+		left[n] = n
+	}
+	stale := postgres.Stale{}
+	for attempt := 0; len(left) > 0; attempt++ {
+		left = slices.DeleteFunc(left, func(at int) bool {
+			results[at].Err = i.verifyKey(ctx, &arrivals[at], stale)
+			return results[at].Err != nil
+		})
+		part := make([]order.PlaceRequest, len(left))
+		for n, at := range left {
+			part[n] = arrivals[at]
+		}
+		run := func(part []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
+			return i.commit(ctx, part, stale, attempt == maxStale)
+		}
+		for n, result := range postgres.SplitOnError(part, run) {
+			results[left[n]] = result
+		}
+		left = slices.DeleteFunc(left, func(at int) bool { return !errors.Is(results[at].Err, errStale) })
+	}
+	return results
 }
 
-func (i *Intake) commit(ctx context.Context,
-	arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
-	b := &intakeBatch{ctx: ctx, db: i.db, cache: &i.cache, ids: &i.ids, arrivals: arrivals,
+// verifyKey reads the key of an order whose cached key is out of date. It returns an error if the key no longer works.
+func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, stale postgres.Stale) error {
+	credential := &arrival.Credential
+	if !stale[postgres.Check{Business: arrival.Business, Snapshot: credential.Snapshot}] {
+		return nil
+	}
+	keys := accessdb.New(i.db)
+	key, err := keys.CachedKeyByHash(ctx, []byte(credential.KeyHash)) // another order may have read it
+	if err == nil && stale[postgres.Check{Business: arrival.Business, Snapshot: key.Snapshot}] {
+		key, err = keys.KeyByHash(ctx, []byte(credential.KeyHash))
+	}
+	credential.Snapshot = key.Snapshot
+	return key.Check(err)
+}
+
+// commit stores the orders that are up to date. It adds the snapshots of the others to stale.
+func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest, stale postgres.Stale,
+	last bool) ([]postgres.Result[order.PlaceResult], error) {
+	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, ids: &i.ids,
+		arrivals: slices.Clone(arrivals), stale: stale, unchecked: last,
 		results: make([]postgres.Result[order.PlaceResult], len(arrivals))}
-	err := outbox.Run(ctx, i.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		b.tx = tx
-		if err := b.read(); err != nil {
-			return err
-		}
-		if err := b.place(); err != nil {
-			return err
-		}
-		receivers, err := outbox.Targets(ctx, i.db, tx, b.events())
-		if err != nil {
-			return err
-		}
-		if err := b.insert(receivers); err != nil {
-			return err
-		}
-		if err := b.setResults(); err != nil {
-			return err
-		}
-		if err := box.QueueCalls(ctx, tx, b.acknowledgements()); err != nil {
-			return err
-		}
-		return box.PublishTo(ctx, tx, receivers, b.events())
-	})
-	if err != nil {
+	if err := b.price(); err != nil {
+		return nil, fmt.Errorf("pricing %d orders: %w", len(arrivals), err)
+	}
+	if err := b.store(); err != nil {
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
 	}
+	b.setResults()
 	b.applyCancellations()
 	return b.results, nil
 }

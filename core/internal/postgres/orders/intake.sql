@@ -1,41 +1,121 @@
--- name: intake_insert
--- prepare: state text, now timestamptz, businesses bigint[], ids bigint[], platforms text[], refs text[]
--- prepare: stores bigint[], bulks boolean[], delivery_types text[], flags smallint[], events uuid[], actors text[]
--- prepare: due bigint[], kinds text[], unnotified boolean[]
--- Stores orders, unless another transaction has stored them.
-INSERT INTO orders (
-    business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
-    placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified
+-- name: place
+-- prepare: checked bigint[], snapshots text[], state text, now timestamptz, order_businesses bigint[], order_ids bigint[]
+-- prepare: platforms text[], refs text[], stores bigint[], bulks boolean[], delivery_types text[], flags smallint[]
+-- prepare: placed_events uuid[], actors text[], order_due bigint[], kinds text[], unnotified boolean[]
+-- prepare: id_blocks integer, bodies bytea, starts integer[], sizes integer[]
+-- prepare: event_businesses bigint[], event_ids uuid[], event_types text[], event_references text[], tests boolean[]
+-- prepare: traces text[], event_orders bigint[], event_sequences integer[], businesses bigint[], ids uuid[]
+-- prepare: events uuid[], types text[], webhooks bigint[], urls text[], endpoints bigint[], lengths integer[]
+-- prepare: ordering_keys bigint[], sequences integer[], due timestamptz[], available timestamptz[], leased boolean[]
+-- prepare: owner uuid, manuals boolean[]
+-- Stores orders with their events and deliveries, in key order, so that concurrent statements do not deadlock. It skips
+-- orders that another transaction has stored, and those of a business of which a cached value is out of date. Returns
+-- the positions of the snapshots of such values, the ids of the stored orders, and the first ids of new blocks of ids.
+WITH
+stale AS MATERIALIZED (
+    SELECT checked.business, checked.position
+    FROM unnest(?checked::bigint[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
+        AS checked (business, snapshot, position)
+    WHERE EXISTS (
+        SELECT 1
+        FROM business_changes change
+        WHERE change.business_id IN (checked.business, 0)
+            AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
+            AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
+    )
+),
+placed AS (
+    INSERT INTO orders (
+        business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
+        placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified
+    )
+    SELECT
+        business,
+        id,
+        platform,
+        ref,
+        store,
+        ?state::text,
+        bulk,
+        delivery_type,
+        flags,
+        1,
+        event,
+        actor,
+        ?now::timestamptz,
+        ?now::timestamptz,
+        to_timestamp(nullif(due, 0) / 1000.0),
+        kind,
+        unnotified
+    FROM unnest(
+        ?order_businesses::bigint[], ?order_ids::bigint[], ?platforms::text[], ?refs::text[], ?stores::bigint[],
+        ?bulks::boolean[], ?delivery_types::text[], ?flags::smallint[], ?placed_events::uuid[], ?actors::text[],
+        ?order_due::bigint[], ?kinds::text[], ?unnotified::boolean[]
+    ) AS placed (business, id, platform, ref, store, bulk, delivery_type, flags, event, actor, due, kind, unnotified)
+    WHERE business <> ALL (ARRAY(SELECT business FROM stale))
+    ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
+    RETURNING id
+),
+stored_events AS (
+    INSERT INTO events (business_id, id, event_type, body, reference, test, trace, order_id, sequence)
+    SELECT
+        business,
+        id,
+        event_type,
+        substring(?bodies::bytea FROM body_start FOR body_size),
+        reference,
+        test,
+        nullif(trace, ''),
+        order_id,
+        sequence
+    FROM unnest(
+        ?event_businesses::bigint[], ?event_ids::uuid[], ?event_types::text[], ?starts::integer[], ?sizes::integer[],
+        ?event_references::text[], ?tests::boolean[], ?traces::text[], ?event_orders::bigint[],
+        ?event_sequences::integer[]
+    ) AS event (
+        business, id, event_type, body_start, body_size, reference, test, trace, order_id, sequence
+    )
+    WHERE order_id = ANY (ARRAY(SELECT id FROM placed))
+),
+stored_deliveries AS (
+    INSERT INTO delivery_queue (
+        business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence, due_at,
+        available_at, owner, manual
+    )
+    SELECT
+        business,
+        id,
+        event,
+        event_type,
+        nullif(webhook, 0),
+        url,
+        endpoint,
+        size,
+        ordering_key,
+        sequence,
+        due,
+        available,
+        CASE WHEN leased THEN ?owner::uuid END,
+        manual
+    FROM unnest(
+        ?businesses::bigint[], ?ids::uuid[], ?events::uuid[], ?types::text[], ?webhooks::bigint[], ?urls::text[],
+        ?endpoints::bigint[], ?lengths::integer[], ?ordering_keys::bigint[], ?sequences::integer[],
+        ?due::timestamptz[], ?available::timestamptz[], ?leased::boolean[], ?manuals::boolean[]
+    ) AS delivery (
+        business, id, event, event_type, webhook, url, endpoint, size, ordering_key, sequence, due, available, leased,
+        manual
+    )
+    WHERE ordering_key = ANY (ARRAY(SELECT id FROM placed))
 )
-SELECT
-    business,
-    id,
-    platform,
-    ref,
-    store,
-    ?state,
-    bulk,
-    delivery_type,
-    flags,
-    1,
-    event,
-    actor,
-    ?now,
-    ?now,
-    to_timestamp(nullif(due, 0) / 1000.0),
-    kind,
-    unnotified
-FROM unnest(
-    ?businesses, ?ids, ?platforms, ?refs, ?stores, ?bulks, ?delivery_types, ?flags, ?events, ?actors, ?due, ?kinds,
-    ?unnotified
-) AS placed (business, id, platform, ref, store, bulk, delivery_type, flags, event, actor, due, kind, unnotified)
-ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
-RETURNING id
+SELECT 'stale', position FROM stale
+UNION ALL
+SELECT 'placed', id FROM placed
+UNION ALL
+SELECT 'ids', nextval('order_id_blocks') FROM generate_series(1, ?id_blocks::integer)
 
 -- name: intake_settings
--- prepare: businesses bigint[], platforms text[], stores text[]
 -- The businesses, platforms and stores of orders, and the versions of their menus. An order may name its platform by
--- an alias.
+-- an alias. The last column is the snapshot of the statement.
 SELECT
     wanted.business,
     wanted.platform,
@@ -75,8 +155,9 @@ SELECT
     store.min_order_value::text,
     business.name,
     store.geo_latitude::text,
-    store.geo_longitude::text
-FROM unnest(?businesses, ?platforms, ?stores) AS wanted (business, platform, store)
+    store.geo_longitude::text,
+    pg_current_snapshot()::text
+FROM unnest(?businesses::bigint[], ?platforms::text[], ?stores::text[]) AS wanted (business, platform, store)
 JOIN businesses business ON business.id = wanted.business
 LEFT JOIN platform_aliases alias ON alias.business_id = wanted.business AND alias.alias = wanted.platform
 LEFT JOIN platforms platform

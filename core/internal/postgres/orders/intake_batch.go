@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -12,23 +11,26 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
 // intakeBatch is the orders of one transaction.
 type intakeBatch struct {
-	ctx      context.Context
-	tx       bun.Conn
-	db       *postgres.DB
-	cache    *menuCache
-	ids      *orderIDs
-	arrivals []order.PlaceRequest
-	results  []postgres.Result[order.PlaceResult] // one per arrival
-	contexts map[contextKey]*orderContext
-	placed   []*placedOrder // in key order
-	rejected []int          // rejected arrivals; a repeat of an existing order still succeeds
+	ctx       context.Context
+	db        *postgres.DB
+	in        bun.IDB // for reads
+	settings  *postgres.Cache[contextKey, storedContext]
+	cache     *menuCache
+	ids       *orderIDs
+	stale     postgres.Stale // snapshots that are known to be out of date
+	unchecked bool           // the values just read are current enough
+	arrivals  []order.PlaceRequest
+	results   []postgres.Result[order.PlaceResult] // one per arrival
+	contexts  map[contextKey]*orderContext
+	placed    []*placedOrder    // in key order
+	rejected  []int             // rejected arrivals; a repeat of an existing order still succeeds
+	outdated  []core.BusinessID // businesses of which a cached value was out of date
 }
 
 // orderKey identifies an order.
@@ -44,20 +46,23 @@ func keyOf(a *order.PlaceRequest) orderKey {
 
 // placedOrder is an order that the transaction stores.
 type placedOrder struct {
-	key       orderKey
-	arrivals  []int // the first created it, the others repeat it
-	id        int64
-	event     core.Event
-	store     int64
-	relay     *order.Relay
-	servedBy  string // core.Platform.ServedBy
-	accept    relay.Accept
-	duplicate bool // another transaction stored it first
+	key      orderKey
+	arrivals []int // the first created it, the others repeat it
+	id       int64
+	event    core.Event
+	store    int64
+	relay    *order.Relay
+	servedBy string // core.Platform.ServedBy
+	accept   relay.Accept
+	stored   bool // false: another transaction stored it first, or its business is stale
 }
 
-// place prices the orders and creates their events.
-func (b *intakeBatch) place() error {
-	ids, err := b.ids.take(b.ctx, b.tx, len(b.arrivals))
+// price reads what the orders need, prices them and creates their events.
+func (b *intakeBatch) price() error {
+	if err := b.read(); err != nil {
+		return err
+	}
+	ids, err := b.ids.take(b.ctx, b.in, len(b.arrivals))
 	if err != nil {
 		return err
 	}
@@ -70,7 +75,7 @@ func (b *intakeBatch) place() error {
 			continue
 		}
 		// Event ids one microsecond apart sort like the orders.
-		p, err := b.price(i, ids[i], now, now.Add(time.Duration(i)*time.Microsecond))
+		p, err := b.priceOne(i, ids[i], now, now.Add(time.Duration(i)*time.Microsecond))
 		if err != nil {
 			b.results[i].Err = err
 			b.rejected = append(b.rejected, i)
@@ -87,8 +92,8 @@ func (b *intakeBatch) place() error {
 	return nil
 }
 
-// price prices one order.
-func (b *intakeBatch) price(i int, id int64, now, unique time.Time) (*placedOrder, error) {
+// priceOne prices one order.
+func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedOrder, error) {
 	a := &b.arrivals[i]
 	setting := b.contexts[contextKeyOf(a)]
 	switch {
@@ -116,113 +121,6 @@ func (b *intakeBatch) price(i int, id int64, now, unique time.Time) (*placedOrde
 	}, nil
 }
 
-// insert stores the orders in one statement, in key order, so that concurrent transactions do
-// not deadlock. Orders without a receiver are marked. An order that another transaction has
-// stored meanwhile is a repeat.
-func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
-	if len(b.placed) == 0 {
-		return nil
-	}
-	n := len(b.placed)
-	businesses, ids, stores, flags, due := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),
-		make([]int64, n)
-	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n),
-		make([]string, n), make([]string, n), make([]string, n)
-	bulks, unnotified := make([]bool, n), make([]bool, n)
-	for i, p := range b.placed {
-		details := &p.relay.Order.Details
-		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
-			int64(min(len(details.Flags), math.MaxInt16))
-		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
-			string(details.Platforms[0].DeliveryMode),
-			string(details.Kind)
-		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
-			details.ScheduledFor()
-		unnotified[i] = len(receivers[outbox.RouteOf(p.event)]) == 0
-	}
-	query, err := b.db.Prepare(b.ctx, b.tx, queries.Get("intake_insert"), postgres.Args{
-		"state": order.Placed, "now": b.placed[0].event.At, "businesses": postgres.Array(businesses),
-		"ids": postgres.Array(ids), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
-		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(carriers),
-		"flags": postgres.Array(flags), "events": postgres.Array(events), "actors": postgres.Array(actors),
-		"due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(unnotified),
-	})
-	if err != nil {
-		return err
-	}
-	var stored []int64
-	if err := b.tx.NewRaw(query).Scan(b.ctx, &stored); err != nil {
-		return fmt.Errorf("inserting orders: %w", err)
-	}
-	if len(stored) < n {
-		inserted := make(map[int64]bool, len(stored))
-		for _, id := range stored {
-			inserted[id] = true
-		}
-		for _, p := range b.placed {
-			p.duplicate = !inserted[p.id]
-		}
-	}
-	return nil
-}
-
-// setResults sets the results. Repeated orders keep their ids, also if another transaction stored
-// them first.
-func (b *intakeBatch) setResults() error {
-	var keys []orderKey
-	for _, p := range b.placed {
-		if p.duplicate {
-			keys = append(keys, p.key)
-		}
-	}
-	for _, i := range b.rejected {
-		keys = append(keys, keyOf(&b.arrivals[i]))
-	}
-	known, err := knownOrders(b.ctx, b.tx, keys)
-	if err != nil {
-		return err
-	}
-	for _, i := range b.rejected {
-		if id := known[keyOf(&b.arrivals[i])]; id != 0 {
-			b.results[i] = postgres.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
-		}
-	}
-	for _, p := range b.placed {
-		if p.duplicate {
-			p.id = known[p.key]
-		}
-		if p.id == 0 {
-			return fmt.Errorf("order %v was not stored", p.key)
-		}
-		for n, i := range p.arrivals {
-			b.results[i].Value = order.PlaceResult{OrderID: p.id, Duplicate: p.duplicate || n > 0}
-		}
-	}
-	return nil
-}
-
-// events returns the events of the orders that this transaction stores.
-func (b *intakeBatch) events() []core.Event {
-	list := make([]core.Event, 0, len(b.placed))
-	for _, p := range b.placed {
-		if !p.duplicate {
-			list = append(list, p.event)
-		}
-	}
-	slices.SortFunc(list, func(a, b core.Event) int { return cmp.Compare(a.OrderID, b.OrderID) })
-	return list
-}
-
-// acknowledgements returns the calls that accept the orders at their aggregators.
-func (b *intakeBatch) acknowledgements() (calls []outbox.Call) {
-	for _, p := range b.placed {
-		if !p.duplicate && p.servedBy != core.ServedByMerchant && p.accept == relay.AcceptHub {
-			calls = append(calls, acknowledgement(p.key.business, p))
-		}
-	}
-	return calls
-}
-
 func columnsOf(keys []orderKey) (businesses []int64, platforms, refs []string) {
 	businesses, platforms, refs = make([]int64, len(keys)), make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {
@@ -232,7 +130,7 @@ func columnsOf(keys []orderKey) (businesses []int64, platforms, refs []string) {
 }
 
 // knownOrders returns the ids of existing orders by their keys.
-func knownOrders(ctx context.Context, tx bun.Conn, keys []orderKey) (map[orderKey]int64, error) {
+func knownOrders(ctx context.Context, tx bun.IDB, keys []orderKey) (map[orderKey]int64, error) {
 	known := map[orderKey]int64{}
 	if len(keys) == 0 {
 		return known, nil

@@ -17,23 +17,44 @@ type orderIDs struct {
 	free []int64
 }
 
-// take returns n ids in ascending order.
-func (o *orderIDs) take(ctx context.Context, tx bun.Conn, n int) ([]int64, error) {
+// take returns n ids in ascending order. It reads new blocks if the free ids are too few.
+func (o *orderIDs) take(ctx context.Context, in bun.IDB, n int) ([]int64, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if missing := n - len(o.free); missing > 0 {
 		var blocks []int64
-		if err := tx.NewRaw(`SELECT nextval('order_id_blocks') FROM generate_series(1, ?)`,
+		if err := in.NewRaw(`SELECT nextval('order_id_blocks') FROM generate_series(1, ?)`,
 			(missing+orderIDBlock-1)/orderIDBlock).Scan(ctx, &blocks); err != nil {
 			return nil, fmt.Errorf("reserving ids of orders: %w", err)
 		}
 		for _, first := range blocks {
-			for id := first; id < first+orderIDBlock; id++ {
-				o.free = append(o.free, id)
-			}
+			o.addBlock(first)
 		}
 	}
 	taken := o.free[:n:n]
 	o.free = o.free[n:]
 	return taken, nil
+}
+
+// missing is how many blocks the next orders need. A statement that stores orders reads them as well.
+func (o *orderIDs) missing() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.free) < orderIDBlock/2 {
+		return 1
+	}
+	return 0
+}
+
+// add adds a block.
+func (o *orderIDs) add(first int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.addBlock(first)
+}
+
+func (o *orderIDs) addBlock(first int64) {
+	for id := first; id < first+orderIDBlock; id++ {
+		o.free = append(o.free, id)
+	}
 }

@@ -32,7 +32,7 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 		businesses, stores, kinds, refs = append(businesses, int64(key.business)), append(stores, key.store),
 			append(kinds, int64(kind)), append(refs, key.ref)
 	}
-	rows, err := b.tx.QueryContext(b.ctx, queries.With("read_menu_entries", postgres.Args{
+	rows, err := b.in.QueryContext(b.ctx, queries.With("read_menu_entries", postgres.Args{
 		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "kinds": postgres.Array(kinds),
 		"refs": postgres.Array(refs),
 	}))
@@ -169,7 +169,7 @@ func (b *intakeBatch) readTaxesAndCharges(of map[core.BusinessID]*taxesAndCharge
 	if len(of) == 0 {
 		return nil
 	}
-	rows, err := b.tx.QueryContext(b.ctx, queries.With("read_taxes_and_charges", postgres.Args{
+	rows, err := b.in.QueryContext(b.ctx, queries.With("read_taxes_and_charges", postgres.Args{
 		"businesses": bun.List(slices.Collect(maps.Keys(of))),
 	}))
 	if err != nil {

@@ -23,9 +23,18 @@ func contextKeyOf(a *order.PlaceRequest) contextKey {
 	return contextKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
 }
 
+// storedContext is what orders of a store on a platform share, as stored.
+type storedContext struct {
+	order.PricingContext
+	accept            relay.Accept // of the platform
+	versions          menuVersions
+	timings, timezone string
+}
+
 // orderContext is the pricing context of an order, with the cached menu.
 type orderContext struct {
 	order.PricingContext
+	snapshot   string // in which it was read
 	menu       *cachedMenu
 	loaded     map[entryName]bool
 	accept     relay.Accept             // of the platform
@@ -81,70 +90,84 @@ func (b *intakeBatch) resolve() {
 	}
 }
 
-// readContexts reads businesses, platforms and stores.
+// readContexts returns businesses, platforms and stores. It reads those that are not cached.
 func (b *intakeBatch) readContexts() error {
 	var businesses []int64
 	var platforms, stores []string
 	for key := range b.contexts {
+		cached, known := b.settings.Get(key)
+		if known && !b.stale[postgres.Check{Business: key.business, Snapshot: cached.Snapshot}] {
+			if err := b.setContext(key, cached); err != nil {
+				return err
+			}
+			continue
+		}
 		businesses, platforms, stores = append(businesses, int64(key.business)), append(platforms, key.platform),
 			append(stores, key.store)
 	}
-	query, err := b.db.Prepare(b.ctx, b.tx, queries.Get("intake_settings"), postgres.Args{
+	if len(businesses) == 0 {
+		return nil
+	}
+	rows, err := b.in.QueryContext(b.ctx, queries.With("intake_settings", postgres.Args{
 		"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
 		"stores": postgres.Array(stores),
-	})
-	if err != nil {
-		return err
-	}
-	rows, err := b.tx.QueryContext(b.ctx, query)
+	}))
 	if err != nil {
 		return fmt.Errorf("reading stores: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		key, s, err := b.scanContext(rows)
+		key, read, err := scanContext(rows)
 		if err != nil {
 			return err
 		}
-		b.contexts[key] = s
+		if err := b.setContext(key, read); err != nil {
+			return err
+		}
+		if b.contexts[key].exists() {
+			b.settings.Put(key, read)
+		}
 	}
 	return rows.Err()
 }
 
-func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, s *orderContext, err error) {
-	var listing store.Listing
-	var versions menuVersions
-	var timings, timezone string
-	var least, latitude, longitude *string
-	s = &orderContext{
-		PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{},
-			Options: map[string]*order.MenuOption{}},
-		loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
+// setContext sets a context of the batch.
+func (b *intakeBatch) setContext(key contextKey, stored postgres.Cached[storedContext]) error {
+	s := &orderContext{PricingContext: stored.Value.PricingContext, snapshot: stored.Snapshot,
+		accept: stored.Value.accept, loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{}}
+	s.Items, s.Options = map[string]*order.MenuItem{}, map[string]*order.MenuOption{}
+	if s.exists() {
+		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, stored.Value.versions)
+		opening, err := s.menu.openingHours(stored.Value.timings, stored.Value.timezone)
+		if err != nil {
+			return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
+		}
+		s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
 	}
+	b.contexts[key] = s
+	return nil
+}
+
+func scanContext(rows *sql.Rows) (key contextKey, read postgres.Cached[storedContext], err error) {
+	var listing store.Listing
+	var least, latitude, longitude *string
+	s := &read.Value
 	if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
 		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 		pgdialect.Array(&listing.Included),
-		&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
-		&s.Name, &latitude, &longitude); err != nil {
-		return key, nil, fmt.Errorf("reading stores: %w", err)
+		&s.Store.PlatformStoreID, &s.versions.catalogue, &s.versions.store, &s.timings, &s.timezone, &least,
+		&s.Name, &latitude, &longitude, &read.Snapshot); err != nil {
+		return key, read, fmt.Errorf("reading stores: %w", err)
 	}
 	s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
-	if s.exists() {
-		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
-		opening, err := s.menu.openingHours(timings, timezone)
-		if err != nil {
-			return key, nil, fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
-		}
-		s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
-	}
-	return key, s, s.setNumbers(map[**core.Amount]*string{
+	return key, read, s.setNumbers(map[**core.Amount]*string{
 		&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
 	})
 }
 
 // setNumbers parses the numbers that the database has.
-func (s *orderContext) setNumbers(fields map[**core.Amount]*string) error {
+func (s *storedContext) setNumbers(fields map[**core.Amount]*string) error {
 	for field, text := range fields {
 		if text == nil {
 			continue

@@ -41,7 +41,7 @@ func (o Store) SetReference(ctx context.Context, business core.BusinessID, id in
 // order.OutOfStockReport.Resolve.
 func (o Store) Report(ctx context.Context, business core.BusinessID, reference core.ID,
 	s order.OutOfStockReport) (id int64, known core.ID, err error) {
-	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	err = outbox.RunKeyed(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		platform, servedBy, placed, err := o.matchReport(ctx, tx, business, &s)
 		if err != nil {
 			return err

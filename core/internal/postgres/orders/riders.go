@@ -66,7 +66,7 @@ func (r *Riders) UpdateLocation(ctx context.Context, location order.RiderLocatio
 func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []postgres.Result[bool] {
 	return postgres.SplitOnError(updates, func(updates []order.RiderUpdate) ([]postgres.Result[bool], error) {
 		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, results: make([]postgres.Result[bool], len(updates))}
-		err := outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		err := outbox.RunKeyed(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			b.tx = tx
 			if err := b.read(); err != nil {
 				return err

@@ -20,7 +20,7 @@ import (
 func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) []postgres.Result[struct{}] {
 	return postgres.SplitOnError(places, func(places []order.RiderLocation) ([]postgres.Result[struct{}], error) {
 		b := &locationBatch{db: r.db, locations: places, results: make([]postgres.Result[struct{}], len(places))}
-		if err := outbox.Run(ctx, r.db,
+		if err := outbox.RunKeyed(ctx, r.db,
 			func(tx bun.Conn, box *outbox.Outbox) error { return b.store(ctx, tx, box) }); err != nil {
 			return nil, fmt.Errorf("storing %d rider locations: %w", len(places), err)
 		}

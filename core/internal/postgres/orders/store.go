@@ -98,7 +98,7 @@ func orNotFound(err error) error {
 // another preparation time. It returns the errors of order.State.Move, and NotFound.
 func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 	change order.Change) (from order.State, err error) {
-	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	err = outbox.RunKeyed(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		subject, events := order.Subject{OrderID: id}, 0
 		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, ?3, o.platform_order_id, s.ref_id, o.events
 			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id

@@ -67,7 +67,7 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 
 // blockedRows returns the new rows with earlier pending rows, and those whose webhook changed since
 // it was read. Such rows do not start from memory. The claim checks them again.
-func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[core.ID]bool, error) {
+func blockedRows(ctx context.Context, tx bun.IDB, rows []queuedDelivery) (map[core.ID]bool, error) {
 	type orderingKey struct {
 		business core.BusinessID
 		order    int64

@@ -24,10 +24,16 @@ type replica struct {
 	starter   Starter // nil if this replica sends no deliveries
 	wakeCalls func()  // nil if this replica makes no calls
 	unrouted  unroutedCounts
+
+	subscriptions subscriptions
 }
 
 func replicaOf(db *postgres.DB) *replica {
-	return postgres.StateOf(db, func(*postgres.DB) *replica { return &replica{} })
+	return postgres.StateOf(db, func(*postgres.DB) *replica {
+		r := &replica{}
+		r.subscriptions.cache.Max = maxSubscribedRoutes
+		return r
+	})
 }
 
 // UseStarter sets the engine that starts first attempts in this replica.

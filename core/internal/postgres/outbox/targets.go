@@ -108,37 +108,48 @@ func (t Target) ApplyTo(d *webhook.Delivery) {
 	d.EventHeader = webhook.EventHeader{Name: t.EventHeaderName, Value: webhook.EventValue(t.EventHeaderValue)}
 }
 
-// Targets returns the receivers of events: the request's callback_url, the one given
-// webhook, or every active subscription.
+// receivers are the targets of routes, and the snapshots of those that were cached.
+type receivers struct {
+	targets map[Route][]Target
+	checks  postgres.Checks
+}
+
+// targets returns the receivers of events: the request's callback_url, the one given
+// webhook, or every active subscription. It takes cached subscriptions, except the ones that are known to be
+// stale.
 //
 // Two event types, webhook_retry and feature_action, go to the order_placed subscriptions if the
 // business has no active one for the type. The number of statements does not grow with the number
 // of events.
-func Targets(ctx context.Context, db *postgres.DB, tx bun.Conn, events []core.Event) (map[Route][]Target, error) {
-	receivers := map[Route][]Target{}
+func (o *Outbox) targets(ctx context.Context, tx bun.IDB, events []core.Event, stale postgres.Stale) (receivers,
+	error) {
+	found := receivers{targets: map[Route][]Target{}}
 	var subscribed, single, callbacks []Route
 	for _, event := range events {
 		r := RouteOf(event)
-		if _, known := receivers[r]; known {
+		if _, known := found.targets[r]; known {
 			continue
 		}
-		receivers[r] = nil
+		found.targets[r] = nil
 		switch {
 		case r.Callback != "":
 			callbacks = append(callbacks, r)
 		case r.WebhookID != 0:
 			single = append(single, r)
-		default:
+		case !o.replica.subscriptions.find(o.db, r, stale, &found):
 			subscribed = append(subscribed, r)
 		}
 	}
-	if err := readSubscribed(ctx, db, tx, receivers, subscribed); err != nil {
-		return nil, err
+	if err := o.readSubscribed(ctx, tx, &found, subscribed); err != nil {
+		return found, err
 	}
-	if err := readSingle(ctx, db, tx, receivers, single); err != nil {
-		return nil, err
+	if err := readSubstitutes(ctx, o.db, tx, found.targets); err != nil {
+		return found, err
 	}
-	return receivers, readCallbacks(ctx, db, tx, receivers, callbacks)
+	if err := readSingle(ctx, o.db, tx, found.targets, single); err != nil {
+		return found, err
+	}
+	return found, readCallbacks(ctx, o.db, tx, found.targets, callbacks)
 }
 
 // foundTarget is a target with its route.
@@ -147,7 +158,7 @@ type foundTarget struct {
 	Target
 }
 
-func readTargets(ctx context.Context, db *postgres.DB, tx bun.Conn, query string) ([]foundTarget, error) {
+func readTargets(ctx context.Context, db *postgres.DB, tx bun.IDB, query string) ([]foundTarget, error) {
 	var rows []foundTarget
 	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("finding the receivers of events: %w", err)
@@ -158,39 +169,13 @@ func readTargets(ctx context.Context, db *postgres.DB, tx bun.Conn, query string
 	return rows, nil
 }
 
-func readSubscribed(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
-	routes []Route) error {
-	if len(routes) == 0 {
-		return nil
-	}
-	businesses, types := make([]int64, len(routes)), make([]string, len(routes))
-	for i, r := range routes {
-		businesses[i], types[i] = int64(r.Business), string(r.EventType)
-	}
-	query, err := db.Prepare(ctx, tx, queries.Get("subscribed_targets"), postgres.Args{
-		"businesses": postgres.Array(businesses), "types": postgres.Array(types),
-	})
-	if err != nil {
-		return err
-	}
-	rows, err := readTargets(ctx, db, tx, query)
-	for _, row := range rows {
-		receivers[row.Route] = append(receivers[row.Route], row.Target)
-	}
-	if err != nil {
-		return err
-	}
-	return readSubstitutes(ctx, db, tx, receivers, routes)
-}
-
 // readSubstitutes adds the order_placed webhooks for the two event types that the specification
 // does not have, if the business has no active webhook for them.
-func readSubstitutes(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
-	routes []Route) error {
+func readSubstitutes(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers map[Route][]Target) error {
 	var businesses []int64
 	var types []string
-	for _, r := range routes {
-		if (r.EventType == core.WebhookRetry || r.EventType == core.FeatureAction) && len(receivers[r]) == 0 {
+	for r, targets := range receivers {
+		if (r.EventType == core.WebhookRetry || r.EventType == core.FeatureAction) && len(targets) == 0 {
 			businesses, types = append(businesses, int64(r.Business)), append(types, string(r.EventType))
 		}
 	}
@@ -207,7 +192,7 @@ func readSubstitutes(ctx context.Context, db *postgres.DB, tx bun.Conn, receiver
 	return err
 }
 
-func readSingle(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target, routes []Route) error {
+func readSingle(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers map[Route][]Target, routes []Route) error {
 	if len(routes) == 0 {
 		return nil
 	}
@@ -224,7 +209,7 @@ func readSingle(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map
 	return err
 }
 
-func readCallbacks(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
+func readCallbacks(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers map[Route][]Target,
 	routes []Route) error {
 	if len(routes) == 0 {
 		return nil

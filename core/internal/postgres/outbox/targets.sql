@@ -29,11 +29,11 @@ business.previous_callback_secret_2 AS previous_secret_2,
 business.previous_callback_secret_2_expires_at AS previous_secret_2_expires_at
 
 -- name: subscribed_targets
--- prepare: businesses bigint[], types text[]
--- The active webhooks of event types.
+-- The active webhooks of event types; one row without a webhook if there is none. The last columns are the snapshot of
+-- the statement, and whether its transaction has itself changed what is cached of the business.
 SELECT
-    webhook.business_id,
-    webhook.event_type,
+    route.business_id,
+    route.event_type,
     EXISTS (
         SELECT 1
         FROM endpoint_circuits circuit
@@ -50,9 +50,15 @@ SELECT
     webhook.previous_secret,
     webhook.previous_secret_expires_at,
     webhook.previous_secret_2,
-    webhook.previous_secret_2_expires_at
-FROM unnest(?businesses, ?types) AS route (business_id, event_type)
-JOIN webhooks webhook
+    webhook.previous_secret_2_expires_at,
+    pg_current_snapshot()::text AS snapshot,
+    EXISTS (
+        SELECT 1
+        FROM business_changes change
+        WHERE change.business_id = route.business_id AND change.changed_by = pg_current_xact_id_if_assigned()
+    ) AS uncommitted
+FROM unnest(?businesses::bigint[], ?types::text[]) AS route (business_id, event_type)
+LEFT JOIN webhooks webhook
     ON webhook.business_id = route.business_id AND webhook.event_type = route.event_type AND webhook.active
 ORDER BY webhook.id
 

@@ -27,8 +27,8 @@ type unroutedCount struct {
 	at time.Time
 }
 
-func (u *unroutedCounts) add(keys []unroutedKey, now time.Time) {
-	if len(keys) == 0 {
+func (u *unroutedCounts) add(events []unroutedEvent, now time.Time) {
+	if len(events) == 0 {
 		return
 	}
 	u.mu.Lock()
@@ -36,8 +36,8 @@ func (u *unroutedCounts) add(keys []unroutedKey, now time.Time) {
 	if u.counts == nil {
 		u.counts = map[unroutedKey]unroutedCount{}
 	}
-	for _, key := range keys {
-		u.counts[key] = unroutedCount{u.counts[key].n + 1, now}
+	for _, event := range events {
+		u.counts[event.key] = unroutedCount{u.counts[event.key].n + 1, now}
 	}
 }
 

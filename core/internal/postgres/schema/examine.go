@@ -31,7 +31,7 @@ type DatabaseState struct {
 
 // Examine returns the state of the database.
 func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
-	c := DatabaseState{PoolSize: db.Bun().DB.Stats().MaxOpenConnections}
+	c := DatabaseState{PoolSize: db.PoolStats().MaxOpenConnections}
 	err := db.Bun().QueryRowContext(ctx, queries.With("examine", nil)).
 		Scan(&c.Version, &c.Size, &c.TemporaryTables, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
 			&c.TimeZone, &c.FreeConnections, &c.ArchiveFailed, &c.Superuser)

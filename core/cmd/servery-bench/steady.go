@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/servery-hub/servery/core/internal/figures"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// ordersPerSecond is the rate of orders of a busy merchant, at which the hub mostly rests.
+const ordersPerSecond = 50
+
+// measureSteady posts orders at an even rate to the floor and to the hub alternately.
+func measureSteady(r *run) {
+	n, f := ordersPerSecond*pick(r.Quick, 10, 5), r.openHub()
+	floor, s := f.startIntakeFloor(connections), f.shop().listen()
+	s.place(floor, warmOrders)
+	s.place(s.orders, warmOrders)
+	var floors, took, arrived []float64
+	processor, orders := 0.0, 0
+	for range pick(r.Quick, 5, 3) {
+		floors = append(floors, s.steady(floor, n, nil)...)
+		s.sink.reset(0)
+		starts, before := map[string]time.Time{}, f.hubSeconds()
+		took = append(took, s.steady(s.orders, n, starts)...)
+		f.sink.await("/hook", n, 10*time.Second)
+		processor, orders = processor+f.hubSeconds()-before, orders+n
+		arrived = append(arrived, s.sinceStart(starts)...)
+	}
+	before, flood := f.hubSeconds(), pick(r.Quick, 10000, 4000)
+	s.journey(flood)
+	each := func(seconds float64, n int) float64 { return seconds * 1e6 / float64(n) }
+	flooded := each(f.hubSeconds()-before, flood)
+	post, arrival := figures.Median(took), figures.Median(arrived)
+	r.add("orders/steady median", post).Against([]float64{figures.Median(floors)}).Noted(orders, ordersPerSecond)
+	r.add("orders/steady p99", figures.Percentile(took, 99)).Against([]float64{figures.Percentile(floors, 99)})
+	r.add("orders/steady arrival", arrival-post).Noted(arrival, figures.Percentile(arrived, 99))
+	r.add("orders/processor", flooded).Noted(flood, connections, ordersPerSecond, each(processor, orders))
+}
+
+// steady posts orders at an even rate, and returns the milliseconds until each response. It adds when each was sent.
+func (s *shop) steady(to *poster, n int, starts map[string]time.Time) []float64 {
+	first, body := s.fixture.orders, s.next(n)
+	sentAt, took := make([]time.Time, n), make([]float64, n)
+	s.atRate(ordersPerSecond, n, func(i int) {
+		content := body(i)
+		sentAt[i] = time.Now()
+		to.post(content)
+		took[i] = inMilliseconds(time.Since(sentAt[i]))
+	})
+	for i, at := range sentAt {
+		if starts != nil {
+			starts[fmt.Sprintf("W-%d", first+i)] = at
+		}
+	}
+	return took
+}
+
+// sinceStart returns the milliseconds from the start of each order until its event arrived.
+func (s *shop) sinceStart(starts map[string]time.Time) (took []float64) {
+	rows := must(s.sql.QueryContext(s.ctx,
+		`SELECT placed_event::text, platform_order_id FROM orders WHERE business_id = ?`, s.ID))
+	defer rows.Close()
+	arrived := byID(s.sink.arrivals("/hook"))
+	for rows.Next() {
+		var event, order string
+		check(rows.Scan(&event, &order))
+		if at, known := starts[order]; known {
+			verify(arrived[event] != nil, "order %s did not arrive", order)
+			took = append(took, inMilliseconds(arrived[event][0].At.Sub(at)))
+		}
+	}
+	check(rows.Err())
+	return took
+}
+
+// hubSeconds is the processor time of the hub and of the database.
+func (f *fixture) hubSeconds() (total float64) {
+	ours := hubtest.ProcessesIn(f.server.Cluster())
+	for _, process := range must(procfs.AllProcs()) {
+		stat, err := process.Stat()
+		if err != nil {
+			continue // it has ended
+		}
+		if _, database := ours[process.PID]; database || process.PID == f.hub.process.Process.Pid {
+			total += stat.CPUTime()
+		}
+	}
+	return total
+}

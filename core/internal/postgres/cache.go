@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Cached is a value of a business, with the snapshot of the database in which it was read (pg_current_snapshot).
+type Cached[V any] struct {
+	Value    V
+	Snapshot string
+}
+
+// Cache caches values of businesses in this replica. A cached value may be out of date. The statement that relies on it
+// checks its snapshot against business_changes, see Checks.
+type Cache[K comparable, V any] struct {
+	Max int // entries
+
+	mu      sync.Mutex
+	entries map[K]Cached[V]
+}
+
+// Get returns the value of a key.
+func (c *Cache[K, V]) Get(key K) (Cached[V], bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, known := c.entries[key]
+	return found, known
+}
+
+// Put stores the value of a key. It empties a full cache first.
+func (c *Cache[K, V]) Put(key K, value Cached[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil || len(c.entries) >= c.Max {
+		c.entries = map[K]Cached[V]{}
+	}
+	c.entries[key] = value
+}
+
+// Check is the snapshot of values of a business on which a statement relies.
+type Check struct {
+	Business core.BusinessID
+	Snapshot string
+}
+
+// Checks are the snapshots on which a statement relies, each once. The statement finds the ones without a later change
+// of their business, see business_changes.
+type Checks struct {
+	list  []Check
+	known map[Check]bool
+}
+
+// Add adds a snapshot. An empty one needs no check.
+func (c *Checks) Add(business core.BusinessID, snapshot string) {
+	check := Check{business, snapshot}
+	if snapshot == "" || c.known[check] {
+		return
+	}
+	if c.known == nil {
+		c.known = map[Check]bool{}
+	}
+	c.known[check] = true
+	c.list = append(c.list, check)
+}
+
+// None reports whether there is nothing to check.
+func (c *Checks) None() bool { return len(c.list) == 0 }
+
+// Into sets the arguments "checked" and "snapshots" of a statement.
+func (c *Checks) Into(args Args) {
+	businesses, snapshots := make([]int64, len(c.list)), make([]string, len(c.list))
+	for i, check := range c.list {
+		businesses[i], snapshots[i] = int64(check.Business), check.Snapshot
+	}
+	args["checked"], args["snapshots"] = Array(businesses), Array(snapshots)
+}
+
+// At returns the snapshot at a position that the statement returned, from 1.
+func (c *Checks) At(position int64) Check { return c.list[position-1] }
+
+// Stale is a set of snapshots that are known to be out of date.
+type Stale map[Check]bool
+
+// Add adds the snapshots of another set.
+func (s Stale) Add(other Stale) { maps.Copy(s, other) }
