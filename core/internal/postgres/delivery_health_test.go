@@ -190,6 +190,8 @@ func (c countingStarter) Reserve(int64) bool {
 	return true
 }
 
+func (c countingStarter) CancelReservation(int64) { c.reserved.Add(-1) }
+
 func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
 	c := newDeliveryHarness(t)
 	var reserved atomic.Int64

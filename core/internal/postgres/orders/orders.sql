@@ -52,3 +52,83 @@ called AS (
 )
 SELECT count(*)
 FROM old
+
+-- name: read_order
+-- An order with its history, the statuses of its rider and its reports of items out of stock, as JSON.
+SELECT
+    orders.state,
+    orders.platform,
+    orders.created_at,
+    orders.placed_by,
+    coalesce(orders.reference, ''),
+    orders.escalated_at,
+    event.body,
+    (
+        SELECT json_agg(
+            json_build_object(
+                'state', step.state,
+                'at', floor(extract(epoch FROM step.at) * 1000)::bigint,
+                'message', step.message,
+                'reason_code', step.reason_code,
+                'prep_time_mins', step.prep_time_mins,
+                'actor', step.actor
+            )
+            ORDER BY step.n
+        )
+        FROM order_states step
+        WHERE step.business_id = orders.business_id AND step.order_id = orders.id
+    ),
+    (
+        SELECT json_agg(
+            json_build_object(
+                'status', rider.status,
+                'at', floor(extract(epoch FROM rider.at) * 1000)::bigint,
+                'name', rider.rider_name,
+                'phone', rider.rider_phone,
+                'actor', rider.actor,
+                'relay', CASE
+                    WHEN call.state <> '' THEN json_build_object(
+                        'state', call.state,
+                        'message', CASE
+                            WHEN call.state = 'waiting' THEN coalesce(queued.note, '')
+                            ELSE coalesce(call.message, '')
+                        END
+                    )
+                END
+            )
+            ORDER BY rider.n
+        )
+        FROM rider_statuses rider
+        LEFT JOIN calls call ON call.business_id = rider.business_id AND call.id = rider.call_id
+        LEFT JOIN call_queue queued
+            ON call.state = 'waiting'
+            AND queued.business_id = call.business_id
+            AND queued.ordering_key = call.ordering_key
+        WHERE rider.business_id = orders.business_id AND rider.order_id = orders.id
+    ),
+    (
+        SELECT json_agg(
+            json_build_object(
+                'reference_id', report.reference,
+                'at', floor(extract(epoch FROM report.at) * 1000)::bigint,
+                'items_oos', report.items::json,
+                'allow_edit', report.allow_edit,
+                'actor', report.actor,
+                'state', coalesce(call.state, ?done),
+                'message', CASE
+                    WHEN call.id IS NULL THEN ?read
+                    WHEN call.state = 'waiting' THEN coalesce(queued.note, '')
+                    ELSE call.message
+                END
+            )
+            ORDER BY report.reference
+        )
+        FROM out_of_stock_reports report
+        LEFT JOIN calls call ON call.business_id = report.business_id AND call.id = report.reference
+        LEFT JOIN call_queue queued
+            ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+        WHERE report.business_id = orders.business_id AND report.order_id = orders.id
+    )
+FROM orders
+JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
+WHERE orders.business_id = ?business AND orders.id = ?order AND (?platform = '' OR orders.platform = ?platform)

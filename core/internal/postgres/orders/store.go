@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // Store stores orders.
@@ -37,14 +38,11 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	var r order.Record
 	var placed time.Time
 	var actor string
-	var stored []byte
+	var stored, history, riders, reports []byte
 	var escalated sql.NullTime
-	err := o.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT o.state, o.platform, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body
-		FROM orders o
-		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
-		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
-		Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored)
+	err := o.db.Tenant(business).QueryRowContext(ctx, queries.With("read_order", postgres.Args{
+		"business": business, "order": id, "platform": platform, "done": relay.Done, "read": order.ReadByChannel,
+	})).Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored, &history, &riders, &reports)
 	if err != nil {
 		return r, orNotFound(err)
 	}
@@ -54,36 +52,13 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	if escalated.Valid {
 		r.Escalated = escalated.Time.UnixMilli()
 	}
-	if r.OutOfStockReports, err = o.outOfStockReports(ctx, o.db.Tenant(business), business, id); err != nil {
-		return r, err
-	}
-	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
-	rows, err := o.db.Tenant(business).QueryContext(ctx,
-		`SELECT state, at, message, reason_code, prep_time_mins, actor FROM order_states
-		WHERE business_id = ? AND order_id = ? ORDER BY n`, business, id)
-	if err != nil {
+	var steps []order.Step
+	if err := errors.Join(decodeStored(history, &steps), decodeStored(riders, &r.RiderHistory),
+		decodeStored(reports, &r.OutOfStockReports)); err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var step order.Step
-		var at time.Time
-		if err := rows.Scan(&step.State, &at, &step.Message, &step.ReasonCode, &step.PrepMinutes,
-			&step.Actor); err != nil {
-			return r, fmt.Errorf("reading the order's history: %w", err)
-		}
-		step.At = at.UnixMilli()
-		r.History = append(r.History, step)
-	}
-	// The history may already contain a change made between the two reads.
-	r.State = r.History[len(r.History)-1].State
-	if err := rows.Err(); err != nil {
-		return r, fmt.Errorf("reading the order's history: %w", err)
-	}
-	return r, readRiderStatuses(ctx, o.db.Tenant(business), []int64{int64(business)}, []int64{id},
-		func(_ core.BusinessID, _ int64, step order.RiderStep) {
-			r.RiderHistory = append(r.RiderHistory, step)
-		})
+	r.History = append([]order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}, steps...)
+	return r, nil
 }
 
 func orNotFound(err error) error {

@@ -128,11 +128,17 @@ func (b *statementBreaker) BeforeQuery(ctx context.Context, event *bun.QueryEven
 
 func (b *statementBreaker) AfterQuery(context.Context, *bun.QueryEvent) {}
 
+// addHook adds a hook to both pools of connections.
+func addHook(db *postgres.DB, hook bun.QueryHook) {
+	db.Bun().AddQueryHook(hook)
+	db.Keyed().AddQueryHook(hook)
+}
+
 // BreakAt makes the n-th statement from now fail with its connection. The returned function
 // reports whether that has happened.
 func BreakAt(db *postgres.DB, n int) func() bool {
 	b := &statementBreaker{n: n}
-	db.Bun().AddQueryHook(b)
+	addHook(db, b)
 	return func() bool { return b.broken }
 }
 
@@ -161,7 +167,7 @@ func (c *statementCounter) AfterQuery(context.Context, *bun.QueryEvent) {}
 // Statements counts the statements from now on, without COPY and PREPARE.
 func Statements(db *postgres.DB) func() int {
 	c := &statementCounter{}
-	db.Bun().AddQueryHook(c)
+	addHook(db, c)
 	return func() int { return int(c.n.Load()) }
 }
 
@@ -234,7 +240,7 @@ func (r *statementRecorder) AfterQuery(context.Context, *bun.QueryEvent) {}
 func Plan(t testing.TB, db *postgres.DB, text string, do func()) string {
 	t.Helper()
 	r := &statementRecorder{text: text}
-	db.Bun().AddQueryHook(r)
+	addHook(db, r)
 	do()
 	if len(r.read) == 0 {
 		t.Fatalf("no statement holds %q", text)

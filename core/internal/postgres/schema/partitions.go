@@ -43,6 +43,24 @@ func (t partitionedTable) partition(day time.Time) string {
 // defaultPartition returns the name of the default partition, for days without their own.
 func (t partitionedTable) defaultPartition() string { return t.table + "_other" }
 
+// maxBusinessChanges bounds the rows of business_changes.
+const maxBusinessChanges = 10_000
+
+// forgetBusinessChanges deletes the rows of business_changes when there are many. The row of business 0, which it adds,
+// makes every cached value of every replica be read again.
+func forgetBusinessChanges(ctx context.Context, db *postgres.DB) error {
+	_, err := db.Bun().ExecContext(ctx, `WITH many AS (
+			SELECT count(*) > ?0 AS reached FROM (SELECT FROM business_changes LIMIT ?0 + 1) change
+		), forgotten AS (
+			DELETE FROM business_changes WHERE (SELECT reached FROM many)
+		)
+		INSERT INTO business_changes (business_id) SELECT 0 FROM many WHERE reached`, maxBusinessChanges)
+	if err != nil {
+		return fmt.Errorf("deleting the changes of businesses: %w", err)
+	}
+	return nil
+}
+
 // Maintain creates the partitions of the coming week and drops those past the retention. Any
 // replica may call it; one runs at a time. A change that cannot get its lock is retried in the next
 // run. Until then rows go to the default partition.
@@ -69,7 +87,7 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 	}
 	now := db.Clock().Now().UTC()
 	before := now.Add(-retention)
-	var failures []error
+	failures := []error{forgetBusinessChanges(ctx, db)}
 	for _, t := range partitioned {
 		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), existing),
 			dropPartitions(ctx, db, t, before, existing), deleteExpired(ctx, db, t, before))

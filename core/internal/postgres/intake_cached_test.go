@@ -1,0 +1,163 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// cachedIntake is an intake with a caller whose key is cached, and another replica.
+type cachedIntake struct {
+	*menuHarness
+	intake  *ordersdb.Intake
+	keys    access.Access
+	key     access.Key
+	header  string
+	webhook webhook.Subscription
+	replica *postgres.DB
+	placed  int
+}
+
+func newCachedIntake(t *testing.T) *cachedIntake {
+	url := hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, url, nil)
+	c := &cachedIntake{menuHarness: newMenuHarness(t, db, "US"), replica: hubtest.Connect(t, url, nil),
+		keys: access.Access{Keys: accessdb.New(db), Clock: db.Clock()}}
+	c.store("s1")
+	c.webhook = hubtest.Subscribe(t, db, c.business, core.OrderPlaced, "http://127.0.0.1:1/first", webhook.Minutes)
+	key, secret, err := c.keys.CreateKey(context.Background(), access.Key{Business: c.business, Username: "shop",
+		Scope: core.ScopeChannel})
+	require.NoError(t, err)
+	c.key, c.header, c.intake = key, "apikey shop:"+secret, newIntake(t, db)
+	_, err = c.place()
+	require.NoError(t, err)
+	return c
+}
+
+// place places another order as a request does.
+func (c *cachedIntake) place() (order.PlaceResult, error) {
+	caller, err := c.keys.Recognize(context.Background(), c.header)
+	require.NoError(c.t, err, "the cached key")
+	c.placed++
+	arrival := c.arrival("W-"+string(rune('A'+c.placed)), "web", oneCurry, "")
+	arrival.Credential = caller.Credential
+	return c.intake.Place(context.Background(), arrival)
+}
+
+func TestOrderAtRestTakesOneRoundTrip(t *testing.T) {
+	c := newCachedIntake(t)
+	statements := pgtest.Statements(c.db)
+	for range 3 {
+		before := statements()
+		_, err := c.place()
+		require.NoError(t, err)
+		require.Equal(t, 1, statements()-before)
+	}
+	require.Len(t, placedIDs(t, c.db), 4)
+}
+
+func TestKeyRevokedOnAnotherReplicaIsRefusedAtOnce(t *testing.T) {
+	c := newCachedIntake(t)
+	require.NoError(t, accessdb.New(c.replica).DisableKey(context.Background(), c.business, c.key.ID))
+	before := pgtest.OrderCounts(t, c.db)
+	_, err := c.place()
+	require.Equal(t, core.Forbidden, core.CodeOf(err))
+	require.Equal(t, before, pgtest.OrderCounts(t, c.db))
+	_, err = c.keys.Recognize(context.Background(), c.header)
+	require.Equal(t, core.Forbidden, core.CodeOf(err))
+}
+
+func TestChangesOfAnotherReplicaApplyToTheNextOrder(t *testing.T) {
+	c := newCachedIntake(t)
+	last := func() (relay order.Relay, rows int) {
+		bodies := pgtest.EventBodies(t, c.db, core.OrderPlaced)
+		require.NoError(t, jsonv2.Unmarshal(bodies[len(bodies)-1], &relay))
+		pgtest.Row(t, c.db, &rows, `SELECT count(*) FROM delivery_queue`)
+		return relay, rows
+	}
+	for _, change := range []struct {
+		statement string
+		applied   func(r order.Relay, rows int) bool
+	}{
+		{`UPDATE stores SET name = 'Other Street'`,
+			func(r order.Relay, _ int) bool { return r.Order.Store.Name == "Other Street" }},
+		{`UPDATE businesses SET name = 'Other Bakery'`,
+			func(r order.Relay, _ int) bool { return r.Order.Details.BusinessName == "Other Bakery" }},
+		{`INSERT INTO platform_aliases (business_id, alias, platform, sent, created_at)
+			SELECT id, 'webshop', 'web', true, now() FROM businesses`,
+			func(r order.Relay, _ int) bool { return r.Order.Details.Channel == "webshop" }},
+		{`INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
+			SELECT id, 1, 900, 'curry', true, 0, false, '{"ref_id":"curry","title":"Other Curry"}', now() FROM businesses;
+			INSERT INTO menu_versions (business_id, store_id, version) SELECT id, 0, 1000 FROM businesses
+			ON CONFLICT (business_id, store_id) DO UPDATE SET version = 1000`,
+			func(r order.Relay, _ int) bool { return r.Order.Items[0].Title == "Other Curry" }},
+		{`UPDATE webhooks SET active = false`, func(_ order.Relay, rows int) bool { return rows == 0 }},
+		{`UPDATE webhooks SET active = true`, func(_ order.Relay, rows int) bool { return rows == 1 }},
+	} {
+		pgtest.Exec(t, c.replica, `DELETE FROM delivery_queue`)
+		pgtest.Exec(t, c.replica, change.statement)
+		_, err := c.place()
+		require.NoError(t, err)
+		relay, rows := last()
+		require.True(t, change.applied(relay, rows), "%s: %+v, %d deliveries", change.statement, relay, rows)
+	}
+}
+
+func TestOtherBusinessesDoNotInvalidateCachedValues(t *testing.T) {
+	c := newCachedIntake(t)
+	other := hubtest.Business(t, c.db)
+	hubtest.Subscribe(t, c.replica, other.ID, core.OrderPlaced, "http://127.0.0.1:1/", webhook.Minutes)
+	statements := pgtest.Statements(c.db)
+	_, err := c.place()
+	require.NoError(t, err)
+	require.Equal(t, 1, statements())
+}
+
+func TestReadingAnOrderTakesOneRoundTrip(t *testing.T) {
+	c := newCachedIntake(t)
+	placed, err := c.place()
+	require.NoError(t, err)
+	store := ordersdb.New(c.db)
+	for _, state := range []order.State{order.Acknowledged, order.FoodReady} {
+		_, err = store.Change(context.Background(), c.business, placed.OrderID, order.Change{To: state})
+		require.NoError(t, err)
+	}
+	_, err = store.Get(context.Background(), c.business+1, "", placed.OrderID)
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+	statements := pgtest.Statements(c.db)
+	record, err := store.Get(context.Background(), c.business, "", placed.OrderID)
+	require.NoError(t, err)
+	require.Len(t, record.History, 3)
+	require.Equal(t, 1, statements(), "with the role of the tenant")
+}
+
+func TestForgottenChangesMakeCachedValuesStale(t *testing.T) {
+	c := newCachedIntake(t)
+	pgtest.Exec(t, c.replica, `INSERT INTO business_changes (business_id, changed_by)
+		SELECT n, '1'::xid8 FROM generate_series(1000, 11001) n`)
+	pgtest.Exec(t, c.replica, `UPDATE stores SET name = 'Other Street'`)
+	require.NoError(t, schema.Maintain(context.Background(), c.replica, 30*24*time.Hour))
+	var rows int
+	pgtest.Row(t, c.db, &rows, `SELECT count(*) FROM business_changes WHERE business_id <> 0`)
+	require.Zero(t, rows)
+	statements := pgtest.Statements(c.db)
+	_, err := c.place()
+	require.NoError(t, err)
+	require.Greater(t, statements(), 1)
+	bodies := pgtest.EventBodies(t, c.db, core.OrderPlaced)
+	require.Contains(t, string(bodies[len(bodies)-1]), "Other Street")
+}
