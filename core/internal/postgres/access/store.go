@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
@@ -52,7 +53,7 @@ const (
 type lookups struct {
 	keys      postgres.Batcher[[]byte, access.Key]
 	throttles postgres.Batcher[throttleChange, struct{}] // counts requests
-	cache     postgres.Cache[string, access.Key]         // by hash
+	cache     cache.Cache[string, access.Key]            // by hash
 }
 
 func lookupsOf(db *postgres.DB) *lookups {
@@ -87,7 +88,7 @@ func (l *lookups) lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]by
 		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
 	}
 	for hash, key := range found {
-		l.cache.Put(hash, postgres.Cached[access.Key]{Value: key, Snapshot: key.Snapshot})
+		l.cache.Put(hash, cache.Entry[access.Key]{Value: key, Snapshot: key.Snapshot})
 	}
 	results := make([]postgres.Result[access.Key], len(hashes))
 	for i, hash := range hashes {

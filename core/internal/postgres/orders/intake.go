@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -17,7 +20,7 @@ import (
 // they are current. If not, the orders are priced again.
 type Intake struct {
 	db       *postgres.DB
-	settings postgres.Cache[contextKey, storedContext]
+	settings cache.Cache[contextKey, storedContext]
 	cache    menuCache
 	ids      orderIDs
 	batcher  postgres.Batcher[order.PlaceRequest, order.PlaceResult]
@@ -75,8 +78,11 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 	for n := range arrivals {
 		left[n] = n
 	}
-	stale := postgres.Stale{}
+	stale := cache.Stale{}
 	for attempt := 0; len(left) > 0; attempt++ {
+		if attempt > 0 {
+			i.refresh(ctx, arrivals, left, stale)
+		}
 		left = slices.DeleteFunc(left, func(at int) bool {
 			results[at].Err = i.verifyKey(ctx, &arrivals[at], stale)
 			return results[at].Err != nil
@@ -96,15 +102,36 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 	return results
 }
 
+// refresh reads what is out of date, all at the same time. What it cannot read is read later, and so is its error.
+func (i *Intake) refresh(ctx context.Context, arrivals []order.PlaceRequest, at []int, stale cache.Stale) {
+	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, stale: stale,
+		contexts: map[contextKey]*orderContext{}}
+	var businesses []core.BusinessID
+	keys := map[string]order.PlaceRequest{}
+	for _, n := range at {
+		a := &arrivals[n]
+		b.contexts[contextKeyOf(a)] = nil
+		businesses = append(businesses, a.Business)
+		keys[a.Credential.KeyHash] = *a
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() { _ = b.readContexts() })
+	reading.Go(func() { _ = outbox.Refresh(ctx, i.db, core.OrderPlaced, businesses, stale) })
+	for _, a := range keys {
+		reading.Go(func() { _ = i.verifyKey(ctx, &a, stale) }) // a copy: the caller verifies each order
+	}
+	reading.Wait()
+}
+
 // verifyKey reads the key of an order whose cached key is out of date. It returns an error if the key no longer works.
-func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, stale postgres.Stale) error {
+func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, stale cache.Stale) error {
 	credential := &arrival.Credential
-	if !stale[postgres.Check{Business: arrival.Business, Snapshot: credential.Snapshot}] {
+	if !stale[cache.Check{Business: arrival.Business, Snapshot: credential.Snapshot}] {
 		return nil
 	}
 	keys := accessdb.New(i.db)
 	key, err := keys.CachedKeyByHash(ctx, []byte(credential.KeyHash)) // another order may have read it
-	if err == nil && stale[postgres.Check{Business: arrival.Business, Snapshot: key.Snapshot}] {
+	if err == nil && stale[cache.Check{Business: arrival.Business, Snapshot: key.Snapshot}] {
 		key, err = keys.KeyByHash(ctx, []byte(credential.KeyHash))
 	}
 	credential.Snapshot = key.Snapshot
@@ -112,7 +139,7 @@ func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, sta
 }
 
 // commit stores the orders that are up to date. It adds the snapshots of the others to stale.
-func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest, stale postgres.Stale,
+func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest, stale cache.Stale,
 	last bool) ([]postgres.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, ids: &i.ids,
 		arrivals: slices.Clone(arrivals), stale: stale, unchecked: last,

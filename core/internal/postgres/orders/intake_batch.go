@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -20,11 +21,11 @@ type intakeBatch struct {
 	ctx       context.Context
 	db        *postgres.DB
 	in        bun.IDB // for reads
-	settings  *postgres.Cache[contextKey, storedContext]
+	settings  *cache.Cache[contextKey, storedContext]
 	cache     *menuCache
 	ids       *orderIDs
-	stale     postgres.Stale // snapshots that are known to be out of date
-	unchecked bool           // the values just read are current enough
+	stale     cache.Stale // snapshots that are known to be out of date
+	unchecked bool        // the values just read are current enough
 	arrivals  []order.PlaceRequest
 	results   []postgres.Result[order.PlaceResult] // one per arrival
 	contexts  map[contextKey]*orderContext

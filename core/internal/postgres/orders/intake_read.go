@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
@@ -96,7 +97,7 @@ func (b *intakeBatch) readContexts() error {
 	var platforms, stores []string
 	for key := range b.contexts {
 		cached, known := b.settings.Get(key)
-		if known && !b.stale[postgres.Check{Business: key.business, Snapshot: cached.Snapshot}] {
+		if known && !b.stale[cache.Check{Business: key.business, Snapshot: cached.Snapshot}] {
 			if err := b.setContext(key, cached); err != nil {
 				return err
 			}
@@ -132,7 +133,7 @@ func (b *intakeBatch) readContexts() error {
 }
 
 // setContext sets a context of the batch.
-func (b *intakeBatch) setContext(key contextKey, stored postgres.Cached[storedContext]) error {
+func (b *intakeBatch) setContext(key contextKey, stored cache.Entry[storedContext]) error {
 	s := &orderContext{PricingContext: stored.Value.PricingContext, snapshot: stored.Snapshot,
 		accept: stored.Value.accept, loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{}}
 	s.Items, s.Options = map[string]*order.MenuItem{}, map[string]*order.MenuOption{}
@@ -148,7 +149,7 @@ func (b *intakeBatch) setContext(key contextKey, stored postgres.Cached[storedCo
 	return nil
 }
 
-func scanContext(rows *sql.Rows) (key contextKey, read postgres.Cached[storedContext], err error) {
+func scanContext(rows *sql.Rows) (key contextKey, read cache.Entry[storedContext], err error) {
 	var listing store.Listing
 	var least, latitude, longitude *string
 	s := &read.Value

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -66,7 +67,7 @@ func (b *intakeBatch) insert(tx *bun.Conn, box *outbox.Outbox) error {
 }
 
 // scanStored reads a row of the statement place.
-func (b *intakeBatch) scanStored(rows *sql.Rows, checks *postgres.Checks, stored map[int64]bool) error {
+func (b *intakeBatch) scanStored(rows *sql.Rows, checks *cache.Checks, stored map[int64]bool) error {
 	var kind string
 	var n int64
 	if err := rows.Scan(&kind, &n); err != nil {
@@ -85,10 +86,10 @@ func (b *intakeBatch) scanStored(rows *sql.Rows, checks *postgres.Checks, stored
 }
 
 // checks returns the snapshots of all cached values that the batch used, also for orders that it rejects.
-func (b *intakeBatch) checks(events *outbox.Batch) *postgres.Checks {
+func (b *intakeBatch) checks(events *outbox.Batch) *cache.Checks {
 	checks := &events.Checks
 	if b.unchecked {
-		*checks = postgres.Checks{}
+		*checks = cache.Checks{}
 		return checks
 	}
 	for key, s := range b.contexts {

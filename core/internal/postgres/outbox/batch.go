@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -25,7 +26,7 @@ type queuedDelivery struct {
 
 // Batch is events with their deliveries, as rows to store.
 type Batch struct {
-	Checks postgres.Checks // of the receivers
+	Checks cache.Checks // of the receivers
 
 	events     []core.Event
 	compressed [][]byte
@@ -38,7 +39,7 @@ func (b *Batch) HasReceiver(event core.ID) bool { return !b.unrouted[event] }
 
 // Prepare returns the rows of events that have their sequence numbers. It leases the deliveries that may start in this
 // replica. Snapshots that are known to be stale are not used.
-func (o *Outbox) Prepare(ctx context.Context, in bun.IDB, events []core.Event, stale postgres.Stale) (*Batch, error) {
+func (o *Outbox) Prepare(ctx context.Context, in bun.IDB, events []core.Event, stale cache.Stale) (*Batch, error) {
 	found, err := o.targets(ctx, in, events, stale)
 	if err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ const maxStale = 3
 
 // publish prepares and stores events, again if receivers were out of date. Without a transaction, each statement is one.
 func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event) error {
-	stale := postgres.Stale{}
+	stale := cache.Stale{}
 	for attempt := 0; ; attempt++ {
 		var in bun.IDB = o.db.Keyed()
 		if tx != nil {
@@ -161,7 +162,7 @@ func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event)
 			return err
 		}
 		if attempt == maxStale {
-			b.Checks = postgres.Checks{}
+			b.Checks = cache.Checks{}
 		}
 		found, err := o.store(ctx, tx, b)
 		if err != nil {
@@ -176,11 +177,11 @@ func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event)
 }
 
 // store stores the rows, unless receivers were out of date. It returns their snapshots.
-func (o *Outbox) store(ctx context.Context, tx *bun.Conn, b *Batch) (postgres.Stale, error) {
+func (o *Outbox) store(ctx context.Context, tx *bun.Conn, b *Batch) (cache.Stale, error) {
 	statement := postgres.Statement{Query: queries.Get("publish"), Args: postgres.Args{}, Before: o.Notify()}
 	b.Into(statement.Args)
 	b.Checks.Into(statement.Args)
-	stale := postgres.Stale{}
+	stale := cache.Stale{}
 	scan := func(rows *sql.Rows) error {
 		var position int64
 		err := rows.Scan(&position)

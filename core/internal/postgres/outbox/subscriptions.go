@@ -7,7 +7,9 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 )
 
 // maxSubscribedRoutes bounds the cached routes.
@@ -15,7 +17,7 @@ const maxSubscribedRoutes = 20_000
 
 // subscriptions caches the targets of event types.
 type subscriptions struct {
-	cache postgres.Cache[Route, subscribers]
+	cache cache.Cache[Route, subscribers]
 }
 
 // subscribers are the active webhooks of an event type.
@@ -25,9 +27,9 @@ type subscribers struct {
 }
 
 // find adds the cached targets of a route. It reports whether they may be used.
-func (s *subscriptions) find(db *postgres.DB, r Route, stale postgres.Stale, into *receivers) bool {
+func (s *subscriptions) find(db *postgres.DB, r Route, stale cache.Stale, into *receivers) bool {
 	found, known := s.cache.Get(r)
-	if !known || stale[postgres.Check{Business: r.Business, Snapshot: found.Snapshot}] ||
+	if !known || stale[cache.Check{Business: r.Business, Snapshot: found.Snapshot}] ||
 		!found.Value.until.IsZero() && !found.Value.until.After(db.Clock().Now()) {
 		return false
 	}
@@ -58,13 +60,13 @@ func (o *Outbox) readSubscribed(ctx context.Context, tx bun.IDB, into *receivers
 	})).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("finding the receivers of events: %w", err)
 	}
-	read := map[Route]*postgres.Cached[subscribers]{}
+	read := map[Route]*cache.Entry[subscribers]{}
 	now := o.db.Clock().Now()
 	for i := range rows {
 		row := &rows[i]
 		entry := read[row.Route]
 		if entry == nil {
-			entry = &postgres.Cached[subscribers]{Snapshot: row.Snapshot}
+			entry = &cache.Entry[subscribers]{Snapshot: row.Snapshot}
 			read[row.Route] = entry
 		}
 		if row.Uncommitted {
@@ -89,4 +91,16 @@ func (o *Outbox) readSubscribed(ctx context.Context, tx bun.IDB, into *receivers
 		}
 	}
 	return nil
+}
+
+// Refresh reads the targets of an event type that are not cached, or known to be stale.
+func Refresh(ctx context.Context, db *postgres.DB, event core.EventType, businesses []core.BusinessID,
+	stale cache.Stale) error {
+	box := &Outbox{db: db, replica: replicaOf(db)}
+	events := make([]core.Event, len(businesses))
+	for i, business := range businesses {
+		events[i] = core.Event{Business: business, Type: event}
+	}
+	_, err := box.targets(ctx, db.Keyed(), events, stale)
+	return err
 }

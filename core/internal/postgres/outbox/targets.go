@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -111,7 +112,7 @@ func (t Target) ApplyTo(d *webhook.Delivery) {
 // receivers are the targets of routes, and the snapshots of those that were cached.
 type receivers struct {
 	targets map[Route][]Target
-	checks  postgres.Checks
+	checks  cache.Checks
 }
 
 // targets returns the receivers of events: the request's callback_url, the one given
@@ -121,7 +122,7 @@ type receivers struct {
 // Two event types, webhook_retry and feature_action, go to the order_placed subscriptions if the
 // business has no active one for the type. The number of statements does not grow with the number
 // of events.
-func (o *Outbox) targets(ctx context.Context, tx bun.IDB, events []core.Event, stale postgres.Stale) (receivers,
+func (o *Outbox) targets(ctx context.Context, tx bun.IDB, events []core.Event, stale cache.Stale) (receivers,
 	error) {
 	found := receivers{targets: map[Route][]Target{}}
 	var subscribed, single, callbacks []Route

@@ -1,14 +1,18 @@
-package postgres
+// Package cache caches values of businesses in a replica. The statement that relies on a cached value checks the
+// snapshot in which the value was read.
+package cache
 
 import (
 	"maps"
 	"sync"
 
+	"github.com/uptrace/bun/dialect/pgdialect"
+
 	"github.com/servery-hub/servery/core"
 )
 
-// Cached is a value of a business, with the snapshot of the database in which it was read (pg_current_snapshot).
-type Cached[V any] struct {
+// Entry is a value of a business, with the snapshot of the database in which it was read (pg_current_snapshot).
+type Entry[V any] struct {
 	Value    V
 	Snapshot string
 }
@@ -19,11 +23,11 @@ type Cache[K comparable, V any] struct {
 	Max int // entries
 
 	mu      sync.Mutex
-	entries map[K]Cached[V]
+	entries map[K]Entry[V]
 }
 
 // Get returns the value of a key.
-func (c *Cache[K, V]) Get(key K) (Cached[V], bool) {
+func (c *Cache[K, V]) Get(key K) (Entry[V], bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, known := c.entries[key]
@@ -31,11 +35,11 @@ func (c *Cache[K, V]) Get(key K) (Cached[V], bool) {
 }
 
 // Put stores the value of a key. It empties a full cache first.
-func (c *Cache[K, V]) Put(key K, value Cached[V]) {
+func (c *Cache[K, V]) Put(key K, value Entry[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil || len(c.entries) >= c.Max {
-		c.entries = map[K]Cached[V]{}
+		c.entries = map[K]Entry[V]{}
 	}
 	c.entries[key] = value
 }
@@ -70,12 +74,12 @@ func (c *Checks) Add(business core.BusinessID, snapshot string) {
 func (c *Checks) None() bool { return len(c.list) == 0 }
 
 // Into sets the arguments "checked" and "snapshots" of a statement.
-func (c *Checks) Into(args Args) {
+func (c *Checks) Into(args map[string]any) {
 	businesses, snapshots := make([]int64, len(c.list)), make([]string, len(c.list))
 	for i, check := range c.list {
 		businesses[i], snapshots[i] = int64(check.Business), check.Snapshot
 	}
-	args["checked"], args["snapshots"] = Array(businesses), Array(snapshots)
+	args["checked"], args["snapshots"] = pgdialect.Array(businesses), pgdialect.Array(snapshots)
 }
 
 // At returns the snapshot at a position that the statement returned, from 1.
