@@ -47,7 +47,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Records the changes of a table of which replicas cache all columns.
+-- Records all changes of a table that replicas cache.
 CREATE FUNCTION watch_business_changes(watched text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('CREATE TRIGGER cached_insert AFTER INSERT ON %I REFERENCING NEW TABLE AS changed

@@ -102,7 +102,7 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 	return results
 }
 
-// refresh reads what is out of date, all at the same time. What it cannot read is read later, and so is its error.
+// refresh reads what is out of date, all at the same time. An error shows when the value is used.
 func (i *Intake) refresh(ctx context.Context, arrivals []order.PlaceRequest, at []int, stale cache.Stale) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, stale: stale,
 		contexts: map[contextKey]*orderContext{}}

@@ -9,7 +9,7 @@
 -- prepare: ordering_keys bigint[], sequences integer[], due timestamptz[], available timestamptz[], leased boolean[]
 -- prepare: owner uuid, manuals boolean[]
 -- Stores orders with their events and deliveries, in key order, so that concurrent statements do not deadlock. It skips
--- orders that another transaction has stored, and those of a business of which a cached value is out of date. Returns
+-- orders that another transaction has stored. It skips all orders of a business with outdated cached values. Returns
 -- the positions of the snapshots of such values, the ids of the stored orders, and the first ids of new blocks of ids.
 WITH
 stale AS MATERIALIZED (

@@ -31,7 +31,7 @@ type intakeBatch struct {
 	contexts  map[contextKey]*orderContext
 	placed    []*placedOrder    // in key order
 	rejected  []int             // rejected arrivals; a repeat of an existing order still succeeds
-	outdated  []core.BusinessID // businesses of which a cached value was out of date
+	outdated  []core.BusinessID // businesses whose cached values were out of date
 }
 
 // orderKey identifies an order.
