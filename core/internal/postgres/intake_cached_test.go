@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/order"
@@ -143,6 +144,29 @@ func TestReadingAnOrderTakesOneRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, record.History, 3)
 	require.Equal(t, 1, statements(), "with the role of the tenant")
+}
+
+func TestChangedWebhookAppliesToBatchesOfAnySize(t *testing.T) {
+	c := newCachedIntake(t)
+	publisher, tables := outbox.NewPublisher(c.db), func() (events, deliveries int) {
+		pgtest.Row(t, c.db, &events, `SELECT count(*) FROM events`)
+		pgtest.Row(t, c.db, &deliveries, `SELECT count(*) FROM delivery_queue`)
+		return events, deliveries
+	}
+	_, queued := tables()
+	pgtest.Exec(t, c.replica, `UPDATE webhooks SET active = false`)
+	for _, n := range []int{1, 100, 400} {
+		stored, _ := tables()
+		events := make([]core.Event, n)
+		for i := range events {
+			now := c.db.Clock().Now().Add(time.Duration(i) * time.Microsecond)
+			events[i] = core.Event{ID: core.NewID(now), Business: c.business, Type: core.OrderPlaced, At: now,
+				Body: []byte(`{}`)}
+		}
+		require.NoError(t, publisher.Publish(context.Background(), events...))
+		after, deliveries := tables()
+		require.Equal(t, []int{stored + n, queued}, []int{after, deliveries})
+	}
 }
 
 func TestForgottenChangesMakeCachedValuesStale(t *testing.T) {

@@ -34,6 +34,11 @@ type Batch struct {
 	unrouted   map[core.ID]bool
 }
 
+// contains reports whether an event is in the batch.
+func (b *Batch) contains(event core.ID) bool {
+	return slices.ContainsFunc(b.events, func(e core.Event) bool { return e.ID == event })
+}
+
 // HasReceiver reports whether an event has a delivery.
 func (b *Batch) HasReceiver(event core.ID) bool { return !b.unrouted[event] }
 
@@ -172,7 +177,7 @@ func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event)
 			return nil
 		}
 		stale.Add(found)
-		o.Keep(func(core.ID) bool { return false })
+		o.Keep(func(event core.ID) bool { return !b.contains(event) })
 	}
 }
 
@@ -231,7 +236,9 @@ const maxStatementEvents = 128
 
 // copyEvents stores many events and their deliveries by COPY. It reads the receivers in the transaction.
 func (o *Outbox) copyEvents(ctx context.Context, tx bun.Conn, events []core.Event) error {
+	o.uncached = true // COPY checks no snapshots
 	b, err := o.Prepare(ctx, tx, events, nil)
+	o.uncached = false
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type Outbox struct {
 	db          *postgres.DB
 	replica     *replica
 	keyed       bool // the transaction is one of DB.InKeyedTx
+	uncached    bool // all receivers are read
 	start       []webhook.Delivery
 	toClaim     []core.ID       // the events of deliveries that an engine must claim
 	unrouted    []unroutedEvent // events that had no receiver

@@ -137,7 +137,7 @@ func (o *Outbox) targets(ctx context.Context, tx bun.IDB, events []core.Event, s
 			callbacks = append(callbacks, r)
 		case r.WebhookID != 0:
 			single = append(single, r)
-		case !o.replica.subscriptions.find(o.db, r, stale, &found):
+		case o.uncached || !o.replica.subscriptions.find(o.db, r, stale, &found):
 			subscribed = append(subscribed, r)
 		}
 	}
