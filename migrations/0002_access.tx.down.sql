@@ -1,4 +1,5 @@
-DROP TABLE audit, throttles, sign_in_attempts, sign_in_links, sessions, user_grants, users, api_keys, business_changes, businesses;
+DROP TABLE audit, throttles, sign_in_attempts, sign_in_links, sessions, user_grants, users, api_keys,
+    business_changes, businesses;
 DROP FUNCTION reject_audit_change();
 DROP FUNCTION watch_business_changes(text);
 DROP FUNCTION record_business_changes();

@@ -70,8 +70,8 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	return a.authenticate(ctx, header, a.Keys.KeyByHash)
 }
 
-// Recognize is Authenticate by a cached key, which may be out of date. The statement that acts for the caller must check
-// the caller's Credential.
+// Recognize is Authenticate by a cached key, which may be out of date. The statement that acts for the caller must
+// check the caller's Credential.
 func (a Access) Recognize(ctx context.Context, header string) (core.Caller, error) {
 	if caller, err := a.authenticate(ctx, header, a.Keys.CachedKeyByHash); err == nil {
 		return caller, nil

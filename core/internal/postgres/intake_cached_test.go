@@ -71,7 +71,7 @@ func TestOrderAtRestTakesOneRoundTrip(t *testing.T) {
 	require.Len(t, placedIDs(t, c.db), 4)
 }
 
-func TestKeyRevokedOnAnotherReplicaIsRefusedAtOnce(t *testing.T) {
+func TestRevokedKeyIsRejectedByAllReplicasAtOnce(t *testing.T) {
 	c := newCachedIntake(t)
 	require.NoError(t, accessdb.New(c.replica).DisableKey(context.Background(), c.business, c.key.ID))
 	before := pgtest.OrderCounts(t, c.db)
@@ -82,7 +82,7 @@ func TestKeyRevokedOnAnotherReplicaIsRefusedAtOnce(t *testing.T) {
 	require.Equal(t, core.Forbidden, core.CodeOf(err))
 }
 
-func TestChangesOfAnotherReplicaApplyToTheNextOrder(t *testing.T) {
+func TestChangesOfOtherReplicasApplyToNextOrder(t *testing.T) {
 	c := newCachedIntake(t)
 	last := func() (relay order.Relay, rows int) {
 		bodies := pgtest.EventBodies(t, c.db, core.OrderPlaced)
@@ -102,7 +102,8 @@ func TestChangesOfAnotherReplicaApplyToTheNextOrder(t *testing.T) {
 			SELECT id, 'webshop', 'web', true, now() FROM businesses`,
 			func(r order.Relay, _ int) bool { return r.Order.Details.Channel == "webshop" }},
 		{`INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
-			SELECT id, 1, 900, 'curry', true, 0, false, '{"ref_id":"curry","title":"Other Curry"}', now() FROM businesses;
+			SELECT id, 1, 900, 'curry', true, 0, false, '{"ref_id":"curry","title":"Other Curry"}', now()
+			FROM businesses;
 			INSERT INTO menu_versions (business_id, store_id, version) SELECT id, 0, 1000 FROM businesses
 			ON CONFLICT (business_id, store_id) DO UPDATE SET version = 1000`,
 			func(r order.Relay, _ int) bool { return r.Order.Items[0].Title == "Other Curry" }},

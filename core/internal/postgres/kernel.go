@@ -44,8 +44,8 @@ type Statement struct {
 	Before string // statements without results that run in the same message, each followed by a semicolon
 }
 
-// QueryKeyed runs a prepared query of lookups by key in its own transaction, in one round trip. The changes of the query
-// are durable when it returns.
+// QueryKeyed runs a prepared query of lookups by key in its own transaction, in one round trip. The changes of
+// the query are durable when it returns.
 func (db *DB) QueryKeyed(ctx context.Context, q Statement, scan func(rows *sql.Rows) error) error {
 	for {
 		conn, err := db.keyed.Conn(ctx)

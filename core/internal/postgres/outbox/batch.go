@@ -154,7 +154,8 @@ func (b *Batch) deliveriesInto(args postgres.Args) {
 // maxStale is how often a statement may find cached values out of date. After that it relies on those just read.
 const maxStale = 3
 
-// publish prepares and stores events, again if receivers were out of date. Without a transaction, each statement is one.
+// publish prepares and stores events, again if receivers were out of date. Without a transaction, each statement
+// is one.
 func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event) error {
 	stale := cache.Stale{}
 	for attempt := 0; ; attempt++ {
