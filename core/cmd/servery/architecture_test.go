@@ -40,6 +40,7 @@ var allowedImports = []struct {
 	{"core/internal/requests", nil},
 	{"core/internal/hubtest", []string{"core", "core/…", "migrations"}},
 	{"core/internal/installtest", []string{"deploy/check/buildtest", "plugins/plugintest", "plugins/sdk"}},
+	{"core/internal/postgres/batch", []string{"core"}},
 	{"core/internal/postgres/cache", []string{"core"}},
 	{"core/internal/postgres/compress", nil},
 	{"core/internal/postgres/seal", nil},
@@ -47,7 +48,8 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}}, // the kernel
 	// and those above, see storage
 	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres",
-		"core/internal/postgres/cache", "core/internal/postgres/compress", "core/internal/postgres/seal"}},
+		"core/internal/postgres/batch", "core/internal/postgres/cache", "core/internal/postgres/compress",
+		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk"}},
 	{"core/internal/devpg", nil},

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
@@ -51,24 +52,24 @@ const (
 
 // lookups holds the batchers that requests share.
 type lookups struct {
-	keys      postgres.Batcher[[]byte, access.Key]
-	throttles postgres.Batcher[throttleChange, struct{}] // counts requests
-	cache     cache.Cache[string, access.Key]            // by hash
+	keys      batch.Batcher[[]byte, access.Key]
+	throttles batch.Batcher[throttleChange, struct{}] // counts requests
+	cache     cache.Cache[string, access.Key]         // by hash
 }
 
 func lookupsOf(db *postgres.DB) *lookups {
 	return postgres.StateOf(db, func(db *postgres.DB) *lookups {
 		l := &lookups{
-			keys: postgres.Batcher[[]byte, access.Key]{MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch,
+			keys: batch.Batcher[[]byte, access.Key]{MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch,
 				MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
-			throttles: postgres.Batcher[throttleChange,
-				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
+			throttles: batch.Batcher[throttleChange,
+				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []batch.Result[struct{}] {
 				return changeThrottles(ctx, db, changes)
 			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
 				MaxWaiting: lookupMaxWaiting},
 		}
 		l.cache.Max = maxCachedKeys
-		l.keys.Run = func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
+		l.keys.Run = func(ctx context.Context, hashes [][]byte) []batch.Result[access.Key] {
 			return l.lookUpKeys(ctx, db, hashes)
 		}
 		return l
@@ -82,15 +83,15 @@ func (l *lookups) Close() {
 }
 
 // lookUpKeys runs a batch. It returns the keys with the given hashes, and caches them.
-func (l *lookups) lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
+func (l *lookups) lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []batch.Result[access.Key] {
 	found, err := readKeys(ctx, db, hashes)
 	if err != nil {
-		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
+		return batch.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
 	}
 	for hash, key := range found {
 		l.cache.Put(hash, cache.Entry[access.Key]{Value: key, Snapshot: key.Snapshot})
 	}
-	results := make([]postgres.Result[access.Key], len(hashes))
+	results := make([]batch.Result[access.Key], len(hashes))
 	for i, hash := range hashes {
 		key, known := found[string(hash)]
 		if results[i].Value = key; !known {

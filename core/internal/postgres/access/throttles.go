@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 )
 
 // Throttles stores the states of throttles (limit.StateStore).
@@ -35,7 +36,7 @@ type throttleChange struct {
 }
 
 // changeThrottles runs a batch. It applies changes in the order of arrival.
-func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleChange) []postgres.Result[struct{}] {
+func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleChange) []batch.Result[struct{}] {
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		states, err := lockThrottles(ctx, tx, changes)
 		if err != nil {
@@ -60,7 +61,7 @@ func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleCha
 		}
 		return nil
 	})
-	return postgres.FailAll[struct{}](len(changes), err)
+	return batch.FailAll[struct{}](len(changes), err)
 }
 
 // lockThrottles reads the states, in the order of their keys. The upsert also locks new

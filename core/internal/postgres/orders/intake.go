@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
@@ -23,7 +24,7 @@ type Intake struct {
 	settings cache.Cache[contextKey, storedContext]
 	cache    menuCache
 	ids      orderIDs
-	batcher  postgres.Batcher[order.PlaceRequest, order.PlaceResult]
+	batcher  batch.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
 // Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A second
@@ -42,7 +43,7 @@ const maxStoredContexts = 20_000
 func NewIntake(db *postgres.DB) *Intake {
 	i := &Intake{db: db}
 	i.settings.Max = maxStoredContexts
-	i.batcher = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
+	i.batcher = batch.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
 		MaxConcurrent: intakeMaxConcurrent,
 		MinBatch:      intakeMinBatch, MaxBatch: intakeMaxBatch, MaxWaiting: intakeMaxWaiting}
 	return i
@@ -72,9 +73,9 @@ var errStale = errors.New("a cached value was out of date")
 
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
-func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []postgres.Result[order.PlaceResult] {
+func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []batch.Result[order.PlaceResult] {
 	arrivals = slices.Clone(arrivals)
-	results, left := make([]postgres.Result[order.PlaceResult], len(arrivals)), make([]int, len(arrivals))
+	results, left := make([]batch.Result[order.PlaceResult], len(arrivals)), make([]int, len(arrivals))
 	for n := range arrivals {
 		left[n] = n
 	}
@@ -91,10 +92,10 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 		for n, at := range left {
 			part[n] = arrivals[at]
 		}
-		run := func(part []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
+		run := func(part []order.PlaceRequest) ([]batch.Result[order.PlaceResult], error) {
 			return i.commit(ctx, part, stale, attempt == maxStale)
 		}
-		for n, result := range postgres.SplitOnError(part, run) {
+		for n, result := range batch.SplitOnError(part, run) {
 			results[left[n]] = result
 		}
 		left = slices.DeleteFunc(left, func(at int) bool { return !errors.Is(results[at].Err, errStale) })
@@ -140,10 +141,10 @@ func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, sta
 
 // commit stores the orders that are up to date. It adds the snapshots of the others to stale.
 func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest, stale cache.Stale,
-	last bool) ([]postgres.Result[order.PlaceResult], error) {
+	last bool) ([]batch.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, ids: &i.ids,
 		arrivals: slices.Clone(arrivals), stale: stale, unchecked: last,
-		results: make([]postgres.Result[order.PlaceResult], len(arrivals))}
+		results: make([]batch.Result[order.PlaceResult], len(arrivals))}
 	if err := b.price(); err != nil {
 		return nil, fmt.Errorf("pricing %d orders: %w", len(arrivals), err)
 	}

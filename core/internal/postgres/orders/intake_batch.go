@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -27,7 +28,7 @@ type intakeBatch struct {
 	stale     cache.Stale // snapshots that are known to be out of date
 	unchecked bool        // the values just read are current enough
 	arrivals  []order.PlaceRequest
-	results   []postgres.Result[order.PlaceResult] // one per arrival
+	results   []batch.Result[order.PlaceResult] // one per arrival
 	contexts  map[contextKey]*orderContext
 	placed    []*placedOrder    // in key order
 	rejected  []int             // rejected arrivals; a repeat of an existing order still succeeds

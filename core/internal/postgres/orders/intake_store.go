@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
@@ -155,7 +156,7 @@ func (b *intakeBatch) setResults() {
 		case err != nil:
 			b.results[i].Err = err
 		case id != 0:
-			b.results[i] = postgres.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
+			b.results[i] = batch.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
 		}
 	}
 	for _, p := range b.placed {
@@ -171,7 +172,7 @@ func (b *intakeBatch) setResults() {
 	}
 	for i := range b.arrivals {
 		if b.isOutdated(b.arrivals[i].Business) {
-			b.results[i] = postgres.Result[order.PlaceResult]{Err: errStale}
+			b.results[i] = batch.Result[order.PlaceResult]{Err: errStale}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -41,15 +42,15 @@ func (o Store) StorePendingRejected(ctx context.Context) error {
 
 // rejectionBatcher batches rejected orders.
 type rejectionBatcher struct {
-	postgres.Batcher[order.Rejection, struct{}]
+	batch.Batcher[order.Rejection, struct{}]
 	pending pendingRejections
 }
 
 func rejectionBatcherOf(db *postgres.DB) *rejectionBatcher {
 	return postgres.StateOf(db, func(db *postgres.DB) *rejectionBatcher {
 		b := &rejectionBatcher{}
-		b.Run = func(ctx context.Context, list []order.Rejection) []postgres.Result[struct{}] {
-			return postgres.FailAll[struct{}](len(list), b.store(ctx, db, list))
+		b.Run = func(ctx context.Context, list []order.Rejection) []batch.Result[struct{}] {
+			return batch.FailAll[struct{}](len(list), b.store(ctx, db, list))
 		}
 		b.MaxConcurrent, b.MaxBatch, b.MaxWaiting = rejectedMaxConcurrent, rejectedMaxBatch, rejectedMaxWaiting
 		return b

@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 )
@@ -15,8 +16,8 @@ import (
 // Riders batches statuses and locations of riders, like Intake.
 type Riders struct {
 	db        *postgres.DB
-	statuses  postgres.Batcher[order.RiderUpdate, bool]
-	locations postgres.Batcher[order.RiderLocation, struct{}]
+	statuses  batch.Batcher[order.RiderUpdate, bool]
+	locations batch.Batcher[order.RiderLocation, struct{}]
 }
 
 // Bounds of the batches of statuses and of locations.
@@ -31,9 +32,9 @@ const (
 // NewRiders returns Riders; the caller must Close them.
 func NewRiders(db *postgres.DB) *Riders {
 	r := &Riders{db: db}
-	r.statuses = postgres.Batcher[order.RiderUpdate, bool]{Run: r.UpdateBatch, MaxConcurrent: riderMaxConcurrent,
+	r.statuses = batch.Batcher[order.RiderUpdate, bool]{Run: r.UpdateBatch, MaxConcurrent: riderMaxConcurrent,
 		MinBatch: riderMinBatch, MaxBatch: statusMaxBatch, MaxWaiting: riderMaxWaiting}
-	r.locations = postgres.Batcher[order.RiderLocation, struct{}]{Run: r.LocateBatch, MaxConcurrent: riderMaxConcurrent,
+	r.locations = batch.Batcher[order.RiderLocation, struct{}]{Run: r.LocateBatch, MaxConcurrent: riderMaxConcurrent,
 		MinBatch: riderMinBatch, MaxBatch: locationMaxBatch, MaxWaiting: riderMaxWaiting}
 	return r
 }
@@ -63,9 +64,9 @@ func (r *Riders) UpdateLocation(ctx context.Context, location order.RiderLocatio
 }
 
 // UpdateBatch stores statuses of riders in one transaction.
-func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []postgres.Result[bool] {
-	return postgres.SplitOnError(updates, func(updates []order.RiderUpdate) ([]postgres.Result[bool], error) {
-		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, results: make([]postgres.Result[bool], len(updates))}
+func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []batch.Result[bool] {
+	return batch.SplitOnError(updates, func(updates []order.RiderUpdate) ([]batch.Result[bool], error) {
+		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, results: make([]batch.Result[bool], len(updates))}
 		err := outbox.RunKeyed(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			b.tx = tx
 			if err := b.read(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -22,7 +23,7 @@ type riderBatch struct {
 	tx       bun.Conn
 	db       *postgres.DB
 	updates  []order.RiderUpdate
-	results  []postgres.Result[bool] // per update: whether it changed anything
+	results  []batch.Result[bool] // per update: whether it changed anything
 	tracked  map[trackedKey]*trackedOrder
 	statuses []newStatus
 	calls    []outbox.Call

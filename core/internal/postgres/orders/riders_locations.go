@@ -11,15 +11,16 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
 // LocateBatch stores locations of riders in one transaction.
-func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) []postgres.Result[struct{}] {
-	return postgres.SplitOnError(places, func(places []order.RiderLocation) ([]postgres.Result[struct{}], error) {
-		b := &locationBatch{db: r.db, locations: places, results: make([]postgres.Result[struct{}], len(places))}
+func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) []batch.Result[struct{}] {
+	return batch.SplitOnError(places, func(places []order.RiderLocation) ([]batch.Result[struct{}], error) {
+		b := &locationBatch{db: r.db, locations: places, results: make([]batch.Result[struct{}], len(places))}
 		if err := outbox.RunKeyed(ctx, r.db,
 			func(tx bun.Conn, box *outbox.Outbox) error { return b.store(ctx, tx, box) }); err != nil {
 			return nil, fmt.Errorf("storing %d rider locations: %w", len(places), err)
@@ -32,7 +33,7 @@ func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) 
 type locationBatch struct {
 	db        *postgres.DB
 	locations []order.RiderLocation
-	results   []postgres.Result[struct{}] // one per location
+	results   []batch.Result[struct{}] // one per location
 	newest    []trackedKey
 }
 

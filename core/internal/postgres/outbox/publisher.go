@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 )
 
 // Bounds of the batches of published events.
@@ -19,7 +20,7 @@ const (
 
 // Publisher publishes events (webhook.Publisher). Concurrent calls share a transaction.
 type Publisher struct {
-	batcher *postgres.Batcher[[]core.Event, struct{}]
+	batcher *batch.Batcher[[]core.Event, struct{}]
 }
 
 // NewPublisher returns a Publisher that uses db.
@@ -39,14 +40,14 @@ func (p Publisher) Publish(ctx context.Context, events ...core.Event) error {
 
 // publishers holds the batcher of a replica.
 type publishers struct {
-	batcher postgres.Batcher[[]core.Event, struct{}]
+	batcher batch.Batcher[[]core.Event, struct{}]
 }
 
 func publishersOf(db *postgres.DB) *publishers {
 	return postgres.StateOf(db, func(db *postgres.DB) *publishers {
-		return &publishers{postgres.Batcher[[]core.Event, struct{}]{MaxConcurrent: publishMaxConcurrent,
+		return &publishers{batch.Batcher[[]core.Event, struct{}]{MaxConcurrent: publishMaxConcurrent,
 			MinBatch: publishMinBatch, MaxBatch: publishMaxBatch, MaxWaiting: publishMaxWaiting,
-			Run: func(ctx context.Context, requests [][]core.Event) []postgres.Result[struct{}] {
+			Run: func(ctx context.Context, requests [][]core.Event) []batch.Result[struct{}] {
 				return publishAll(ctx, db, requests)
 			}}}
 	})
@@ -56,8 +57,8 @@ func publishersOf(db *postgres.DB) *publishers {
 func (p *publishers) Close() { p.batcher.Close() }
 
 // publishAll runs a batch.
-func publishAll(ctx context.Context, db *postgres.DB, requests [][]core.Event) []postgres.Result[struct{}] {
-	return postgres.SplitOnError(requests, func(requests [][]core.Event) ([]postgres.Result[struct{}], error) {
+func publishAll(ctx context.Context, db *postgres.DB, requests [][]core.Event) []batch.Result[struct{}] {
+	return batch.SplitOnError(requests, func(requests [][]core.Event) ([]batch.Result[struct{}], error) {
 		var events []core.Event
 		ordered := false
 		for _, request := range requests {
@@ -66,7 +67,7 @@ func publishAll(ctx context.Context, db *postgres.DB, requests [][]core.Event) [
 				ordered = ordered || event.OrderID != 0
 			}
 		}
-		results := make([]postgres.Result[struct{}], len(requests))
+		results := make([]batch.Result[struct{}], len(requests))
 		if ordered || len(events) > maxStatementEvents {
 			return results, RunKeyed(ctx, db, func(tx bun.Conn, box *Outbox) error {
 				return box.Publish(ctx, tx, events...)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/order"
 )
 
-func codesOf[A any](results []postgres.Result[A]) []core.Code {
+func codesOf[A any](results []batch.Result[A]) []core.Code {
 	codes := make([]core.Code, len(results))
 	for i, v := range results {
 		codes[i] = core.CodeOf(v.Err)

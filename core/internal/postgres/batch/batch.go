@@ -1,4 +1,5 @@
-package postgres
+// Package batch groups concurrent calls into one transaction of the database.
+package batch
 
 import (
 	"context"
