@@ -22,11 +22,49 @@ CREATE TABLE businesses (
 -- replica keeps the snapshot of each cached value. The value is current while the snapshot contains all of these
 -- transactions. Unlike a counter, a new row blocks no other transaction. Rows of business 0 stand for all businesses:
 -- now and then Maintain deletes all rows and adds one of these.
-CREATE TABLE business_changes (
+CREATE UNLOGGED TABLE business_changes (
     business_id bigint NOT NULL,
     changed_by  xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (business_id, changed_by)
 );
+
+-- A random value that is new after a crash, on a promoted standby and in a restored backup, because PostgreSQL empties
+-- an unlogged table there. Transactions may be lost then, and their ids used again, so no earlier snapshot counts.
+CREATE UNLOGGED TABLE cache_epochs (
+    present boolean PRIMARY KEY DEFAULT true CHECK (present),
+    epoch   uuid NOT NULL DEFAULT gen_random_uuid()
+);
+
+-- Returns what a snapshot must have been read in to count. A dump that is restored has the same row in cache_epochs,
+-- but its server started at another time.
+CREATE FUNCTION cache_epoch() RETURNS text STABLE LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT epoch FROM cache_epochs WHERE present) || '/' || extract(epoch FROM pg_postmaster_start_time());
+END $$;
+
+-- Begins an epoch, unless another transaction does so first.
+CREATE FUNCTION begin_cache_epoch() RETURNS text VOLATILE LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO cache_epochs DEFAULT VALUES ON CONFLICT DO NOTHING;
+    RETURN cache_epoch();
+END $$;
+
+-- Returns the epoch and the snapshot of a statement that reads what replicas cache. The snapshot excludes the
+-- statement's own transaction, which may still change what was read.
+CREATE FUNCTION cache_snapshot() RETURNS text STABLE LANGUAGE plpgsql AS $$
+DECLARE
+    taken pg_snapshot := pg_current_snapshot();
+    own   xid8 := pg_current_xact_id_if_assigned();
+    open  text := taken::text;
+BEGIN
+    IF pg_visible_in_snapshot(own, taken) THEN
+        open := pg_snapshot_xmin(taken) || ':' || pg_snapshot_xmax(taken) || ':' || (
+            SELECT string_agg(id::text, ',' ORDER BY id)
+            FROM (SELECT pg_snapshot_xip(taken) UNION ALL SELECT own) AS running (id)
+        );
+    END IF;
+    RETURN coalesce(cache_epoch(), begin_cache_epoch()) || ' ' || open;
+END $$;
 
 -- Records the change of a row.
 CREATE FUNCTION record_business_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -4,6 +4,7 @@ package cache
 
 import (
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -11,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Entry is a value of a business, with the snapshot of the database in which it was read (pg_current_snapshot).
+// Entry is a value of a business, with the snapshot of the database in which it was read (cache_snapshot).
 type Entry[V any] struct {
 	Value    V
 	Snapshot string
@@ -73,13 +74,16 @@ func (c *Checks) Add(business core.BusinessID, snapshot string) {
 // None reports whether there is nothing to check.
 func (c *Checks) None() bool { return len(c.list) == 0 }
 
-// Into sets the arguments "checked" and "snapshots" of a statement.
+// Into sets the arguments "checked", "epochs" and "snapshots" of a statement.
 func (c *Checks) Into(args map[string]any) {
-	businesses, snapshots := make([]int64, len(c.list)), make([]string, len(c.list))
+	n := len(c.list)
+	businesses, epochs, snapshots := make([]int64, n), make([]string, n), make([]string, n)
 	for i, check := range c.list {
-		businesses[i], snapshots[i] = int64(check.Business), check.Snapshot
+		businesses[i] = int64(check.Business)
+		epochs[i], snapshots[i], _ = strings.Cut(check.Snapshot, " ")
 	}
-	args["checked"], args["snapshots"] = pgdialect.Array(businesses), pgdialect.Array(snapshots)
+	args["checked"], args["epochs"], args["snapshots"] = pgdialect.Array(businesses), pgdialect.Array(epochs),
+		pgdialect.Array(snapshots)
 }
 
 // At returns the snapshot at a position that the statement returned, from 1.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -59,17 +60,18 @@ func (i *Intake) Waiting() int { return i.batcher.Waiting() }
 // platform_order_id returns the known order's id and publishes no second event.
 //
 // It returns NotFound for an unknown platform or store, and Invalid for an unknown price. It
-// returns Unavailable if nothing was stored, and the errors of access.Key.Check for a key that no longer works.
+// returns Unavailable if nothing was stored, also if the settings change all the time. It returns the errors of access.Key.Check for a key that no longer works.
 func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
 	arrival.Trace = core.TraceFromContext(ctx)
 	return i.batcher.Do(ctx, arrival)
 }
 
-// maxStale is how often a batch may find cached values out of date. After that it relies on those just read.
-const maxStale = 3
+// maxAttempts bounds how often an order is priced. More are needed only while its business changes many times a second.
+const maxAttempts = 8
 
-// errStale marks the orders that must be priced again.
-var errStale = errors.New("a cached value was out of date")
+// errStale marks the orders that must be priced again. It is the error of the last attempt.
+var errStale = &core.Error{Code: core.Unavailable, Message: "the settings change too often: resend the request",
+	RetryAfter: time.Second}
 
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
@@ -80,7 +82,7 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 		left[n] = n
 	}
 	stale := cache.Stale{}
-	for attempt := 0; len(left) > 0; attempt++ {
+	for attempt := 0; len(left) > 0 && attempt < maxAttempts; attempt++ {
 		if attempt > 0 {
 			i.refresh(ctx, arrivals, left, stale)
 		}
@@ -93,7 +95,7 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 			part[n] = arrivals[at]
 		}
 		run := func(part []order.PlaceRequest) ([]batch.Result[order.PlaceResult], error) {
-			return i.commit(ctx, part, stale, attempt == maxStale)
+			return i.commit(ctx, part, stale)
 		}
 		for n, result := range batch.SplitOnError(part, run) {
 			results[left[n]] = result
@@ -140,11 +142,10 @@ func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, sta
 }
 
 // commit stores the orders that are up to date. It adds the snapshots of the others to stale.
-func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest, stale cache.Stale,
-	last bool) ([]batch.Result[order.PlaceResult], error) {
+func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest,
+	stale cache.Stale) ([]batch.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, ids: &i.ids,
-		arrivals: slices.Clone(arrivals), stale: stale, unchecked: last,
-		results: make([]batch.Result[order.PlaceResult], len(arrivals))}
+		arrivals: slices.Clone(arrivals), stale: stale, results: make([]batch.Result[order.PlaceResult], len(arrivals))}
 	if err := b.price(); err != nil {
 		return nil, fmt.Errorf("pricing %d orders: %w", len(arrivals), err)
 	}

@@ -1,6 +1,6 @@
 -- name: place
--- prepare: checked bigint[], snapshots text[], state text, now timestamptz, order_businesses bigint[], order_ids bigint[]
--- prepare: platforms text[], refs text[], stores bigint[], bulks boolean[], delivery_types text[], flags smallint[]
+-- prepare: checked bigint[], epochs text[], snapshots text[], state text, now timestamptz, order_businesses bigint[]
+-- prepare: order_ids bigint[], platforms text[], refs text[], stores bigint[], bulks boolean[], delivery_types text[], flags smallint[]
 -- prepare: placed_events uuid[], actors text[], order_due bigint[], kinds text[], unnotified boolean[]
 -- prepare: id_blocks integer, bodies bytea, starts integer[], sizes integer[]
 -- prepare: event_businesses bigint[], event_ids uuid[], event_types text[], event_references text[], tests boolean[]
@@ -14,15 +14,21 @@
 WITH
 stale AS MATERIALIZED (
     SELECT checked.business, checked.position
-    FROM unnest(?checked::bigint[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
-        AS checked (business, snapshot, position)
-    WHERE EXISTS (
-        SELECT 1
-        FROM business_changes change
-        WHERE change.business_id IN (checked.business, 0)
-            AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
-            AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
-    )
+    FROM unnest(?checked::bigint[], ?epochs::text[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
+        AS checked (business, epoch, snapshot, position)
+    WHERE checked.epoch IS DISTINCT FROM (SELECT cache_epoch())
+        OR EXISTS (
+            SELECT 1
+            FROM business_changes change
+            WHERE change.business_id IN (checked.business, 0)
+                AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
+                AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
+                -- not one of another server, which a restored dump may contain
+                AND (
+                    change.changed_by < pg_snapshot_xmax(pg_current_snapshot())
+                    OR change.changed_by = pg_current_xact_id_if_assigned()
+                )
+        )
 ),
 placed AS (
     INSERT INTO orders (
@@ -156,7 +162,7 @@ SELECT
     business.name,
     store.geo_latitude::text,
     store.geo_longitude::text,
-    pg_current_snapshot()::text
+    (SELECT cache_snapshot())
 FROM unnest(?businesses::bigint[], ?platforms::text[], ?stores::text[]) AS wanted (business, platform, store)
 JOIN businesses business ON business.id = wanted.business
 LEFT JOIN platform_aliases alias ON alias.business_id = wanted.business AND alias.alias = wanted.platform

@@ -26,7 +26,6 @@ type intakeBatch struct {
 	cache     *menuCache
 	ids       *orderIDs
 	stale     cache.Stale // snapshots that are known to be out of date
-	unchecked bool        // the values just read are current enough
 	arrivals  []order.PlaceRequest
 	results   []batch.Result[order.PlaceResult] // one per arrival
 	contexts  map[contextKey]*orderContext

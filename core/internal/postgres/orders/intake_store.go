@@ -89,10 +89,6 @@ func (b *intakeBatch) scanStored(rows *sql.Rows, checks *cache.Checks, stored ma
 // checks returns the snapshots of all cached values that the batch used, also for orders that it rejects.
 func (b *intakeBatch) checks(events *outbox.Batch) *cache.Checks {
 	checks := &events.Checks
-	if b.unchecked {
-		*checks = cache.Checks{}
-		return checks
-	}
 	for key, s := range b.contexts {
 		if s != nil {
 			checks.Add(key.business, s.snapshot)

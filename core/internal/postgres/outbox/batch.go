@@ -151,35 +151,55 @@ func (b *Batch) deliveriesInto(args postgres.Args) {
 	args["due"], args["available"] = postgres.Array(due), postgres.Array(available)
 }
 
-// maxStale is how often a statement may find cached values out of date. After that it relies on those just read.
+// maxStale is how often a statement may find cached receivers out of date. After that they are read in the transaction
+// that stores the events.
 const maxStale = 3
 
 // publish prepares and stores events, again if receivers were out of date. Without a transaction, each statement
 // is one.
 func (o *Outbox) publish(ctx context.Context, tx *bun.Conn, events []core.Event) error {
 	stale := cache.Stale{}
-	for attempt := 0; ; attempt++ {
-		var in bun.IDB = o.db.Keyed()
-		if tx != nil {
-			in = *tx
-		}
+	var in bun.IDB = o.db.Keyed()
+	if tx != nil {
+		in = *tx
+	}
+	for range maxStale {
 		b, err := o.Prepare(ctx, in, events, stale)
 		if err != nil {
 			return err
 		}
-		if attempt == maxStale {
-			b.Checks = cache.Checks{}
-		}
 		found, err := o.store(ctx, tx, b)
-		if err != nil {
-			return fmt.Errorf("storing events: %w", err)
-		}
-		if len(found) == 0 {
-			return nil
+		if err != nil || len(found) == 0 {
+			return err
 		}
 		stale.Add(found)
 		o.Keep(func(event core.ID) bool { return !b.contains(event) })
 	}
+	if tx != nil {
+		return o.publishUncached(ctx, *tx, events)
+	}
+	return o.db.InKeyedTx(ctx, func(tx bun.Conn) error { return o.publishUncached(ctx, tx, events) })
+}
+
+// publishUncached stores events with the receivers that the transaction reads.
+func (o *Outbox) publishUncached(ctx context.Context, tx bun.Conn, events []core.Event) error {
+	b, err := o.prepareUncached(ctx, tx, events)
+	if err != nil {
+		return err
+	}
+	_, err = o.store(ctx, &tx, b)
+	return err
+}
+
+// prepareUncached is Prepare with the receivers that the transaction reads. They need no checks.
+func (o *Outbox) prepareUncached(ctx context.Context, tx bun.Conn, events []core.Event) (*Batch, error) {
+	o.uncached = true
+	defer func() { o.uncached = false }()
+	b, err := o.Prepare(ctx, tx, events, nil)
+	if err == nil {
+		b.Checks = cache.Checks{}
+	}
+	return b, err
 }
 
 // store stores the rows, unless receivers were out of date. It returns their snapshots.
@@ -196,14 +216,19 @@ func (o *Outbox) store(ctx context.Context, tx *bun.Conn, b *Batch) (cache.Stale
 		}
 		return err
 	}
+	var err error
 	switch {
 	case tx == nil:
-		return stale, o.db.QueryKeyed(ctx, statement, scan)
+		err = o.db.QueryKeyed(ctx, statement, scan)
 	case o.keyed:
-		return stale, o.db.QueryPrepared(ctx, *tx, statement, scan)
+		err = o.db.QueryPrepared(ctx, *tx, statement, scan)
 	default:
-		return stale, postgres.QueryPlanned(ctx, *tx, statement, scan)
+		err = postgres.QueryPlanned(ctx, *tx, statement, scan)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("storing events: %w", err)
+	}
+	return stale, nil
 }
 
 // Notify returns the statement that wakes the other replicas for the deliveries that an engine must claim, or "". A
@@ -237,9 +262,7 @@ const maxStatementEvents = 128
 
 // copyEvents stores many events and their deliveries by COPY. It reads the receivers in the transaction.
 func (o *Outbox) copyEvents(ctx context.Context, tx bun.Conn, events []core.Event) error {
-	o.uncached = true // COPY checks no snapshots
-	b, err := o.Prepare(ctx, tx, events, nil)
-	o.uncached = false
+	b, err := o.prepareUncached(ctx, tx, events) // COPY checks no snapshots
 	if err != nil {
 		return err
 	}

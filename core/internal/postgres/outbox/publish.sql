@@ -1,5 +1,5 @@
 -- name: publish
--- prepare: checked bigint[], snapshots text[], bodies bytea, starts integer[], sizes integer[]
+-- prepare: checked bigint[], epochs text[], snapshots text[], bodies bytea, starts integer[], sizes integer[]
 -- prepare: event_businesses bigint[], event_ids uuid[], event_types text[], event_references text[], tests boolean[]
 -- prepare: traces text[], event_orders bigint[], event_sequences integer[], businesses bigint[], ids uuid[]
 -- prepare: events uuid[], types text[], webhooks bigint[], urls text[], endpoints bigint[], lengths integer[]
@@ -10,15 +10,21 @@
 WITH
 stale AS MATERIALIZED (
     SELECT checked.position
-    FROM unnest(?checked::bigint[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
-        AS checked (business, snapshot, position)
-    WHERE EXISTS (
-        SELECT 1
-        FROM business_changes change
-        WHERE change.business_id IN (checked.business, 0)
-            AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
-            AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
-    )
+    FROM unnest(?checked::bigint[], ?epochs::text[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
+        AS checked (business, epoch, snapshot, position)
+    WHERE checked.epoch IS DISTINCT FROM (SELECT cache_epoch())
+        OR EXISTS (
+            SELECT 1
+            FROM business_changes change
+            WHERE change.business_id IN (checked.business, 0)
+                AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
+                AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
+                -- not one of another server, which a restored dump may contain
+                AND (
+                    change.changed_by < pg_snapshot_xmax(pg_current_snapshot())
+                    OR change.changed_by = pg_current_xact_id_if_assigned()
+                )
+        )
 ),
 stored_events AS (
     INSERT INTO events (business_id, id, event_type, body, reference, test, trace, order_id, sequence)

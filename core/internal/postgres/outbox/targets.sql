@@ -51,7 +51,7 @@ SELECT
     webhook.previous_secret_expires_at,
     webhook.previous_secret_2,
     webhook.previous_secret_2_expires_at,
-    pg_current_snapshot()::text AS snapshot,
+    (SELECT cache_snapshot()) AS snapshot,
     EXISTS (
         SELECT 1
         FROM business_changes change
