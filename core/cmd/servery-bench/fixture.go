@@ -24,19 +24,20 @@ import (
 // fixture is a fresh database with the present schema, an endpoint, and the built hub once it is started.
 type fixture struct {
 	*run
-	address string
-	db      *postgres.DB
-	sql     *bun.DB // the hub's driver without the hub: measures floors, and counts what is stored
-	sink    *sink
-	hub     *hub
-	orders  int // posted so far, by all shops: each has another number
+	database string
+	address  string
+	db       *postgres.DB
+	sql      *bun.DB // the hub's driver without the hub: measures floors, and counts what is stored
+	sink     *sink
+	hub      *hub
+	orders   int // posted so far, by all shops: each has another number
 }
 
 func (r *run) open() *fixture {
 	r.databases++
 	name, address := fmt.Sprintf("bench_%d", r.databases), must(url.Parse(r.server.DSN()))
 	address.Host = name
-	f := &fixture{run: r, address: address.String()}
+	f := &fixture{run: r, database: name, address: address.String()}
 	check(schema.CreateDatabase(r.ctx, r.admin, name, r.server.User(), "template1"))
 	r.Cleanup(func() { // so that its upkeep does not disturb the next measurement
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

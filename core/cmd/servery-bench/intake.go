@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
@@ -155,6 +159,26 @@ func measureIdle(r *run) {
 	r.pause(span)
 	r.add("idle/memory", memory).Noted(settled)
 	r.add("idle/cpu", 100*(must(process.Stat()).CPUTime()-before)/span.Seconds()).Noted(span)
+}
+
+// measureIdleStatements counts the statements of a hub with plugins, without any request.
+func measureIdleStatements(r *run) {
+	settled, span := 15*time.Second, pick(r.Quick, 2*time.Minute, 30*time.Second)
+	f := r.open()
+	must(r.admin.Bun().ExecContext(r.ctx, `ALTER DATABASE ? SET log_statement = 'all'`, bun.Ident(f.database)))
+	h := f.startHub("SERVERY_PLUGIN_DIR=" + must(filepath.Abs(filepath.Join(filepath.Dir(r.Hub), "plugins"))))
+	r.pause(time.Until(h.began.Add(settled)))
+	before, began := f.loggedStatements(), time.Now()
+	verify(before > 0, "the database logs no statements")
+	r.pause(span)
+	rate := float64(f.loggedStatements()-before) / time.Since(began).Seconds()
+	r.add("idle/statements", rate).Noted(len(pluginIDs), span)
+}
+
+// loggedStatements is the number of statements in the log of the database.
+func (f *fixture) loggedStatements() int {
+	log := must(os.ReadFile(f.server.Cluster() + ".log"))
+	return bytes.Count(log, []byte("LOG:  statement: ")) + bytes.Count(log, []byte("LOG:  execute "))
 }
 
 const storeItems = 500 // that each store of a chain sells

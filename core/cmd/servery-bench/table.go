@@ -83,6 +83,8 @@ func deliveryRows() []measurement {
 			{"idle/memory", megabytes, "< 80 MB", "resident %v after the start"},
 			{"idle/cpu", percent, "< 1%", "of a core, over %v"},
 		}},
+		{measureIdleStatements, []row{{"idle/statements", perSecond, "< 1.2/s",
+			"statements of a hub with %d plugins, alone on its database, over %v"}}},
 		{measureNeighbour, []row{{"deliveries/neighbour p99", ms, "<= 2x, none late",
 			"%d events at %d/s, commit to arrival, beside an endpoint that left %d attempts hanging; %d took over " +
 				"%v, median %.2f ms, at most %.1f ms; floor: alone"}}},
