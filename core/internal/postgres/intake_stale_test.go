@@ -16,8 +16,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// changer makes a change of another replica just before each execution of a statement, so that the cached values on
-// which the statement relies are always out of date.
+// changer makes a change of another replica just before each execution of a statement. So the cached values of the
+// statement are always out of date.
 type changer struct {
 	statement string
 	change    func()
