@@ -71,7 +71,7 @@ func TestOrderAtRestTakesOneRoundTrip(t *testing.T) {
 	require.Len(t, placedIDs(t, c.db), 4)
 }
 
-func TestRevokedKeyIsRejectedByAllReplicasAtOnce(t *testing.T) {
+func TestRevokedKeyIsRejectedByEveryReplica(t *testing.T) {
 	c := newCachedIntake(t)
 	require.NoError(t, accessdb.New(c.replica).DisableKey(context.Background(), c.business, c.key.ID))
 	before := pgtest.OrderCounts(t, c.db)

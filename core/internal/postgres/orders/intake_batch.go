@@ -19,19 +19,19 @@ import (
 
 // intakeBatch is the orders of one transaction.
 type intakeBatch struct {
-	ctx       context.Context
-	db        *postgres.DB
-	in        bun.IDB // for reads
-	settings  *cache.Cache[contextKey, storedContext]
-	cache     *menuCache
-	ids       *orderIDs
-	stale     cache.Stale // snapshots that are known to be out of date
-	arrivals  []order.PlaceRequest
-	results   []batch.Result[order.PlaceResult] // one per arrival
-	contexts  map[contextKey]*orderContext
-	placed    []*placedOrder    // in key order
-	rejected  []int             // rejected arrivals; a repeat of an existing order still succeeds
-	outdated  []core.BusinessID // businesses whose cached values were out of date
+	ctx      context.Context
+	db       *postgres.DB
+	in       bun.IDB // for reads
+	settings *cache.Cache[contextKey, storedContext]
+	cache    *menuCache
+	ids      *orderIDs
+	stale    cache.Stale // snapshots that are known to be out of date
+	arrivals []order.PlaceRequest
+	results  []batch.Result[order.PlaceResult] // one per arrival
+	contexts map[contextKey]*orderContext
+	placed   []*placedOrder    // in key order
+	rejected []int             // rejected arrivals; a repeat of an existing order still succeeds
+	outdated []core.BusinessID // businesses whose cached values were out of date
 }
 
 // orderKey identifies an order.
