@@ -50,7 +50,8 @@ BEGIN
 END $$;
 
 -- Returns the epoch and the snapshot of a statement that reads what replicas cache. The snapshot excludes the
--- statement's own transaction, which may still change what was read.
+-- statement's own transaction, which may still change what was read. Returns NULL without an epoch in a transaction
+-- that has written: it holds locks, and others would wait for it to begin one.
 CREATE FUNCTION cache_snapshot() RETURNS text STABLE LANGUAGE plpgsql AS $$
 DECLARE
     taken pg_snapshot := pg_current_snapshot();
@@ -63,7 +64,7 @@ BEGIN
             FROM (SELECT pg_snapshot_xip(taken) UNION ALL SELECT own) AS running (id)
         );
     END IF;
-    RETURN coalesce(cache_epoch(), begin_cache_epoch()) || ' ' || open;
+    RETURN coalesce(cache_epoch(), CASE WHEN own IS NULL THEN begin_cache_epoch() END) || ' ' || open;
 END $$;
 
 -- Records the change of a row.

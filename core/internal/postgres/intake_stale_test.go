@@ -152,3 +152,19 @@ func TestReceiversChangedAfterReadingAreReadAgain(t *testing.T) {
 	pgtest.Row(t, c.db, &deliveries, `SELECT count(*) FROM delivery_queue WHERE event_id = ?`, event.ID)
 	require.Zero(t, deliveries)
 }
+
+// TestWritingTransactionBeginsNoEpoch publishes in a transaction that holds locks, just after a crash.
+func TestWritingTransactionBeginsNoEpoch(t *testing.T) {
+	c := newCachedIntake(t)
+	ctx, event, deliveries, epochs := context.Background(), c.event(), 0, 0
+	pgtest.Exec(t, c.replica, `DELETE FROM cache_epochs`)
+	require.NoError(t, outbox.Run(ctx, c.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_current_xact_id()`); err != nil {
+			return err
+		}
+		return box.Publish(ctx, tx, event)
+	}))
+	pgtest.Row(t, c.db, &deliveries, `SELECT count(*) FROM delivery_queue WHERE event_id = ?`, event.ID)
+	pgtest.Row(t, c.db, &epochs, `SELECT count(*) FROM cache_epochs`)
+	require.Equal(t, []int{1, 0}, []int{deliveries, epochs})
+}

@@ -1,6 +1,6 @@
 // Package postgres is the kernel of the packages with SQL. It connects, runs transactions,
-// synchronizes the clock, copies rows and batches concurrent calls. It applies row-level security,
-// seals secrets (seal) and compresses bodies (compress).
+// synchronizes the clock and copies rows. It applies row-level security, seals secrets (seal) and
+// compresses bodies (compress). Other subpackages batch concurrent calls (batch) and cache values (cache).
 //
 // Each of these subpackages holds the SQL of one capability: outbox, jobs, access, publications,
 // platforms, revisions, calls, deliveries, stores, menus, aliases, availability, orders,

@@ -45,7 +45,8 @@ type subscribedTarget struct {
 	Uncommitted bool   `bun:"uncommitted"`
 }
 
-// readSubscribed reads the targets of event types, and caches them. It does not cache them after an uncommitted change.
+// readSubscribed reads the targets of event types, and caches them. It does not cache them after an uncommitted change,
+// or without a snapshot.
 func (o *Outbox) readSubscribed(ctx context.Context, tx bun.IDB, into *receivers, routes []Route) error {
 	if len(routes) == 0 {
 		return nil
