@@ -43,7 +43,8 @@ func measureSteady(r *run) {
 
 // steady posts orders at an even rate, and returns the milliseconds until each response. It adds when each was sent.
 func (s *shop) steady(to *poster, n int, starts map[string]time.Time) []float64 {
-	first, body := s.fixture.orders, s.next(n)
+	first := s.fixture.orders
+	body := s.next(n)
 	sentAt, took := make([]time.Time, n), make([]float64, n)
 	s.atRate(ordersPerSecond, n, func(i int) {
 		content := body(i)
@@ -74,6 +75,7 @@ func (s *shop) sinceStart(starts map[string]time.Time) (took []float64) {
 		}
 	}
 	check(rows.Err())
+	verify(len(took) == len(starts), "%d of %d orders were found", len(took), len(starts))
 	return took
 }
 
