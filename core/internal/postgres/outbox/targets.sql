@@ -30,7 +30,7 @@ business.previous_callback_secret_2_expires_at AS previous_secret_2_expires_at
 
 -- name: subscribed_targets
 -- The active webhooks of event types; one row without a webhook if there is none. The last columns are the snapshot of
--- the statement, if it has one, and whether its transaction has itself changed what is cached of the business.
+-- the statement, if any, and whether its own transaction has changed what is cached of the business.
 SELECT
     route.business_id,
     route.event_type,
