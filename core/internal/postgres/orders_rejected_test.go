@@ -167,8 +167,8 @@ func TestRepeatsWithOtherContentLeaveATrace(t *testing.T) {
 	found := repeats(k.business)
 	require.Len(t, found, 2)
 	require.Equal(t, []any{2, "key:shop", true}, []any{found[0].Times, found[0].Actor, found[0].Last.Equal(clock.Now())})
-	require.Contains(t, found[0].Differences, "quantity 3, before 1")
-	require.Equal(t, "coupon: TEN, before none", found[1].Differences)
+	require.Contains(t, found[0].Differences, "quantity 1, in the repeat 3")
+	require.Equal(t, "coupon: none, in the repeat TEN", found[1].Differences)
 	require.Empty(t, repeats(other.business))
 	require.Equal(t, core.NotFound, core.CodeOf(orders.RecordRepeat(t.Context(), other.business, id, "key:shop",
 		first.Draft)))
@@ -176,7 +176,7 @@ func TestRepeatsWithOtherContentLeaveATrace(t *testing.T) {
 		repeat(func(d *order.Draft) { d.Coupon = fmt.Sprint(n) })
 	}
 	require.Len(t, repeats(k.business), 20)
-	require.Contains(t, repeats(k.business)[0].Differences, "coupon: 29")
+	require.Contains(t, repeats(k.business)[0].Differences, "in the repeat 29")
 	clock.Advance(time.Hour)
 	require.NoError(t, orders.DropOld(t.Context(), time.Minute))
 	require.Empty(t, repeats(k.business))

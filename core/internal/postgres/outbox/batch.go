@@ -204,7 +204,7 @@ func (o *Outbox) prepareUncached(ctx context.Context, tx bun.Conn, events []core
 
 // store stores the rows, unless receivers were out of date. It returns their snapshots.
 func (o *Outbox) store(ctx context.Context, tx *bun.Conn, b *Batch) (cache.Stale, error) {
-	statement := postgres.Statement{Query: queries.Get("publish"), Args: postgres.Args{}, Before: o.Notify()}
+	statement := postgres.Statement{Query: queries.Get("publish"), Args: make(postgres.Args), Before: o.Notify()}
 	b.Into(statement.Args)
 	b.Checks.Into(statement.Args)
 	stale := cache.Stale{}
