@@ -65,11 +65,11 @@ func newLeakClient(t *testing.T) *leakClient {
 	return l
 }
 
-// advanceUntil advances the clock in steps that retries need.
-func (l *leakClient) advanceUntil(what string, condition func() bool) {
+// advanceUntil advances the clock in steps until a condition holds.
+func (l *leakClient) advanceUntil(what string, step time.Duration, condition func() bool) {
 	l.t.Helper()
 	hubtest.WaitUntil(l.t, what, func() bool {
-		l.clock.Advance(100 * time.Millisecond)
+		l.clock.Advance(step)
 		return condition()
 	})
 }
@@ -131,7 +131,7 @@ func TestIntegratorsNeverReadPluginDetails(t *testing.T) {
 			`{"location_ref_id":"s1","platforms":[%q],"item_ref_ids":["dal"],"action":"disable"}`, platform)))
 	}
 	ended := func(state any) bool { return state != "waiting" }
-	l.advanceUntil("the actions have ended", func() bool {
+	l.advanceUntil("the actions have ended", time.Second, func() bool {
 		for _, reference := range actions {
 			if !ended(l.ok("GET", "/external/api/v1/actions/"+reference+"/", "").body["state"]) {
 				return false
@@ -139,7 +139,7 @@ func TestIntegratorsNeverReadPluginDetails(t *testing.T) {
 		}
 		return true
 	})
-	l.advanceUntil("the menus are published or have failed", func() bool {
+	l.advanceUntil("the menus are published or have failed", 5*time.Second, func() bool {
 		list := l.ok("GET", publicationsRoute, "").body["publications"].([]any)
 		for _, publication := range list {
 			if !ended(publication.(map[string]any)["status"]) {
@@ -153,7 +153,7 @@ func TestIntegratorsNeverReadPluginDetails(t *testing.T) {
 	}
 	read(l.ok("GET", publicationsRoute, ""))
 	seen := map[string]int{}
-	l.advanceUntil("the events", func() bool {
+	l.advanceUntil("the events", time.Second, func() bool {
 		clear(seen)
 		for _, arrival := range l.events.Arrivals() {
 			seen[arrival.Header.Get("X-Event-Type")]++
