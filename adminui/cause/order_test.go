@@ -115,7 +115,7 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0,
-			[]string{"The POS has the order, because it is Completed. This server has not confirmed it: " +
+			[]string{"The order is Completed, so the POS probably has it. This server has not confirmed it: " +
 				"https://a.example", "no action is needed", "Failed after 6"}, ui.Warn},
 		"delivery failed, and cancelled": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
@@ -251,8 +251,9 @@ func TestAmountsOfWarningsHaveACurrency(t *testing.T) {
 		return &parsed
 	}
 	for path, words := range map[string]string{
-		"items[0].price": "Item 1, price: the platform sent 10.25 EUR, but the menu has 102.50 EUR.",
-		"order_total":    "Order total: the platform sent 10.25 EUR, but the hub calculates 102.50 EUR.",
+		"items[0].price": "Item 1, price: the customer pays 10.25 EUR, as the platform sent it, but the menu " +
+			"has 102.50 EUR.",
+		"order_total": "Order total: the platform sent 10.25 EUR, but the hub calculates 102.50 EUR.",
 	} {
 		require.Equal(t, words, Flag(order.Flag{Path: path, Sent: amount("10.25"), Computed: amount("102.5")}, "EUR"))
 	}

@@ -13,9 +13,9 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
 		"the aggregator responded with 401 Unauthorized": "Ask the support of the platform for the " +
-			"right value of the secret api_key. Then enter it in the platform settings of this console.",
+			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of this console.",
 		"unknown partner key": "Ask the support of the platform for the " +
-			"right value of the secret api_key. Then enter it in the platform settings of this console.",
+			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of this console.",
 		"the server name api.example.com was not found on the public internet": "Ask the support of the platform for the " +
 			"right value of the URL api. Then enter it in the platform settings of this console.",
 		`the platform has no URL for the endpoint "api" of its plugin`: "Ask the support of the platform for the " +

@@ -220,7 +220,7 @@ func withoutPlugin(why string, remedy Remedy, p *publish.Publication, zone *time
 		return Visibility{ui.Err, text.NotLive, why, remedy}
 	}
 	why += " " + fmt.Sprintf(text.StillOld, formatTime(p.PublishedAt, zone))
-	return Visibility{ui.Err, text.NotUpdated, why, remedy}
+	return Visibility{ui.Err, text.PlatformAway, why, remedy}
 }
 
 // menuVisibility explains whether a store is live, by its menu on the platform.

@@ -72,7 +72,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				{Value: string(console.ItemInactive), Label: text.ProblemInactive}}},
 			{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platformOptions(platforms)}},
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.State},
-			{Label: text.Price, Kind: ui.Figure}, {Label: text.Updated}}}
+			{Label: text.MasterPrice, Kind: ui.Figure}, {Label: text.Updated}}}
 	if f.Problem == console.ItemLacking {
 		list.Filters = append(list.Filters, ui.Filter{Name: "store", Label: text.RejectedAtStore, Value: f.Store,
 			Hint: "ref_id"})

@@ -75,6 +75,9 @@ func platformsNotLive(shown []visibility) (names []string, starting bool) {
 func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visibility) (causes []ui.Cause, err error) {
 	for _, vis := range shown {
 		c := ui.Cause{State: vis.State, Text: fmt.Sprintf(text.CauseStoreOnBut, vis.platform.Name, vis.Why)}
+		if vis.Label == text.PlatformAway {
+			c.Text = fmt.Sprintf(text.CauseNotConnected, vis.platform.Name, vis.Why)
+		}
 		switch vis.Remedy {
 		case cause.AtStore:
 			continue

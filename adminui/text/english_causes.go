@@ -29,8 +29,8 @@ const (
 	InSaleHours        = "During sale hours: %s"
 	ItemOffAt          = "%s: %s"
 	And                = "%s and %s"
-	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu with " +
-		"available true. Only this enables the item again: the record below has an earlier value."
+	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. The " +
+		"request must have available true, even if the record below says so."
 	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms) and resend the menu."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
 	RemedyStoreNoList        = "Select the platforms of the store in the POS."
@@ -89,7 +89,7 @@ const (
 	CauseStoreNowhere  = "The store is listed on platforms, but it is not live on any of them."
 	CauseStoreOnPart   = "Live on %s. %s"
 	CauseRejectedMenus = "%s has not accepted the latest menu of %s: %s"
-	TheSecret          = "the secret %s"
+	TheSecret          = "the secret %s, the hub's login there"
 	TheAddress         = "the URL %s"
 	RemedyRejectedMenu = "Ask the support of the platform for the right value of %s. Then enter it in the " +
 		"platform settings of this console."

@@ -58,7 +58,8 @@ const (
 	RestoreTitle   = "Restore %s"
 	RestoreRequest = "Menu request"
 	RestoreDo      = "Restore"
-	RestoreSay     = "The hub applies this request, as if the POS had sent it. Fields that had no value " +
+	RestoreSay     = "The hub applies this request, as if the POS had sent it. Correct the POS too, or its next menu " +
+		"overwrites this. Fields that had no value " +
 		"before keep their present value."
 	RestoreNot        = "This change cannot be restored alone. Roll back the menu instead."
 	RestoreLater      = "It has changed again since then. Fields that are restored replace later values too."
@@ -80,5 +81,5 @@ const (
 	ThenNone          = "The item did not exist at that time."
 	ThenAsSeen        = "As customers saw it, with the store's values"
 	ThenAsStored      = "In the master catalogue"
-	ThenWithoutGroups = "Option groups are not included. An item that the platform had rejected was not seen there."
+	ThenWithoutGroups = "Option groups are not included. If the platform had rejected the item, customers did not see it."
 )

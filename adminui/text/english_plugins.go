@@ -93,10 +93,10 @@ const (
 		"has the details (faults and log)."
 	PluginConnects = "The plugin connects the hub to %s."
 	PluginNote     = "A plugin is the part of the hub that connects it to a platform."
-	LiveNote       = "Live: customers can order there. Not live: they cannot. Not updated: the platform may show an old " +
-		"menu, but the hub cannot accept its orders."
-	StillOld = "The platform may still show the menu of %s. The hub cannot accept its orders, so close the store " +
-		"there."
+	LiveNote       = "Live: customers can order there. Not live: they cannot. Not connected: customers may still " +
+		"order there, but the hub cannot accept the orders."
+	StillOld = "The platform may still show the menu of %s. The hub cannot accept its orders. Close the store in the " +
+		"app or portal of the platform. Closing it in the POS has no effect there now."
 	RemedyPluginBackoff  = "The page of the plugin has the details (faults and log)."
 	ActSeePlugin         = "View plugin"
 	CausePluginSetAside  = "Plugin %s is not called with %s, which crashed it."

@@ -56,7 +56,7 @@ const (
 	HeldDown          = "the server has accepted no deliveries since %s"
 	RemedyHeldEarlier = "It is sent as soon as the earlier event is delivered or has failed."
 	RemedyHeldPaused  = "It is sent when the webhook is resumed."
-	RemedyHeldDown    = "It is sent as soon as the server accepts deliveries again."
+	RemedyHeldDown    = "It does not fail while it waits. It is sent as soon as the server accepts deliveries again."
 	DetailLast        = "The latest attempt failed: %s."
 	FailureText       = "%s (%s)"
 	FieldError        = "%s (field %s)"

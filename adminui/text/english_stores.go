@@ -5,8 +5,8 @@ const (
 	Store      = "Store"
 	Ref        = "ref_id"
 	RefFact    = "ref_id, the code in the POS"
-	StoresNote = "ref_id: the number or code of the store in the POS. State: the store's own, as the POS has set " +
-		"it. The page Stores on platforms shows where it is live."
+	StoresNote = "ref_id: the number or code of the store in the POS. State: by the opening hours, or as set by the " +
+		"POS, or by the hub while the POS is silent. The page Stores on platforms shows where it is live."
 	MasterNote    = "master catalogue: the menu of all stores. ref_id: the number or code of the item in the POS."
 	City          = "City"
 	StreetAddress = "Street address"
@@ -28,7 +28,7 @@ const (
 	StoreRefHint    = "ref_id of the store, its code in the POS"
 	Live            = "Open"
 	NotLive         = "Not live"
-	NotUpdated      = "Not updated"
+	PlatformAway    = "Not connected"
 	Active          = "Active"
 	NotActive       = "Inactive"
 	NotListed       = "On no platform"
