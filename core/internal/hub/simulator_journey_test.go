@@ -69,9 +69,9 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 	s.ok("POST", fmt.Sprintf(actionRoute, "aggregator-a"),
 		fmt.Sprintf(`{"order_id":"%d","action":"fetch_customer_data"}`, id))
 	s.waitAdvancing(t, "the contact", func() bool {
-		arrivals := s.events.Arrivals()
-		return len(arrivals) > riders &&
-			strings.Contains(string(arrivals[len(arrivals)-1].Body), `"customer_phone":"+1510556`)
+		return slices.ContainsFunc(s.events.Arrivals()[riders:], func(arrival hubtest.Arrival) bool {
+			return strings.Contains(string(arrival.Body), `"customer_phone":"+1510556`)
+		})
 	})
 }
 
