@@ -134,6 +134,8 @@ func ItemOnPlatform(i console.ItemDetail, platform string, counts []console.Item
 	switch {
 	case p.shown == p.stores:
 		return ui.OK, words, why
+	case p.down:
+		return ui.Err, text.PlatformAway, text.ItemPlatformAway
 	case p.shown > 0 || p.soft:
 		return ui.Warn, words, why
 	default:

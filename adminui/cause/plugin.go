@@ -40,14 +40,14 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	switch {
 	case !p.Enabled:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID),
-			Detail: sentences(connects(p), text.RemedyPluginOff)}
+			Detail: sentences(connects(p), text.RemedyPluginOff, ordersLost(p))}
 	case p.State == "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.RemedyPluginNever}
 	case len(p.Hubs) == 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.RemedyPluginNever}
 	case state == pluginhost.Quarantined:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginQuarantined, p.ID, since),
-			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginQuarantined)}
+			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginQuarantined, ordersLost(p))}
 	case state == pluginhost.Backoff:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginBackoff, p.ID),
 			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginBackoff)}
@@ -65,6 +65,14 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	default:
 		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CausePluginOther, p.ID, state)}
 	}
+}
+
+// ordersLost says what a plugin that does not run means for the orders of its platforms.
+func ordersLost(p console.Plugin) string {
+	if connects(p) == "" {
+		return ""
+	}
+	return text.PluginOrdersLost
 }
 
 // PluginWorks reports whether the stores of a plugin's platforms can be live: it runs, or will in a moment.

@@ -92,7 +92,7 @@ const (
 	TheSecret          = "the secret %s, the hub's login there"
 	TheAddress         = "the URL %s"
 	RemedyRejectedMenu = "Ask the support of the platform for the right value of %s. Then enter it in the " +
-		"platform settings of this console."
+		"platform settings of this console: the hub then publishes the menus automatically."
 	RemedyMenuWaits    = "The hub retries automatically. If it lasts, ask the support of %s."
 	RemedyMenuRejected = "The message in brackets is from %s: ask its support what to correct. Then use " +
 		"Publish now on the page of the store."

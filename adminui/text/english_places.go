@@ -45,6 +45,8 @@ const (
 	NoItemsOrderable = "Customers can order none of its %s: %s."
 	StoreFirstMenu   = "The menu of the store is being published for the first time. Customers can order after that."
 	ItemOnPlatform   = "Customers can order it at %s of %s"
+	ItemPlatformAway = "Customers may still order it, but the hub cannot accept the orders, because the plugin is " +
+		"not running"
 	ItemAtNoStore    = "No store on this platform sells it"
 	ItemAllPlatforms = "Customers can order the item on all platforms, but not at all stores."
 	ItemFirstMenus   = "Customers cannot order the item yet, because the first menus are being published."

@@ -88,7 +88,9 @@ const (
 	CausePluginOther       = "Plugin %s is %s."
 	RemedyPluginOff        = "Updates wait for up to a day, then they fail. Ask the operator of the hub why, and " +
 		"whether it can be enabled again."
-	RemedyPluginNever       = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
+	RemedyPluginNever = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
+	PluginOrdersLost  = "Until then the hub cannot accept orders from there. Close the stores in the app or portal " +
+		"of the platform."
 	RemedyPluginQuarantined = "Ask the operator of the hub to repair and restart it. The page of the plugin " +
 		"has the details (faults and log)."
 	PluginConnects = "The plugin connects the hub to %s."
