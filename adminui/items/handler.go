@@ -71,7 +71,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				{Value: string(console.ItemLacking), Label: text.ProblemRejected},
 				{Value: string(console.ItemInactive), Label: text.ProblemInactive}}},
 			{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platformOptions(platforms)}},
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.State},
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.MasterState},
 			{Label: text.MasterPrice, Kind: ui.Figure}, {Label: text.Updated}}}
 	if f.Problem == console.ItemLacking {
 		list.Filters = append(list.Filters, ui.Filter{Name: "store", Label: text.RejectedAtStore, Value: f.Store,
@@ -81,13 +81,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, item := range found {
 		keys[i] = item.RefID
 		href := v.Link(fmt.Sprintf("items/%d/", item.ID))
-		state := stateCell(item)
-		if f.Problem == console.ItemLacking && state.State == ui.OK {
-			state = ui.StateCell(ui.Warn, text.ProblemRejected)
-		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
-				state, ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
+				stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterNote, Live: true}, list, "after", keys)
 }

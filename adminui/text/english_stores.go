@@ -42,6 +42,7 @@ const (
 	Item            = "Item"
 	Title           = "Title"
 	Price           = "Price"
+	MasterState     = "In the master catalogue"
 	MasterPrice     = "Price in the master catalogue"
 
 	Stock        = "Stock"
