@@ -79,7 +79,7 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 		"dns":           {failing(webhook.DNS, 0), ui.Err, "server name", "DNS entry"},
 		"tls":           {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
 		"connect": {failing(webhook.Connect, 0), ui.Err, "no connection to the server",
-			"New orders do not reach"},
+			"accepts no new orders"},
 		"timeout": {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
 		"broken": {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response",
 			"crashes"},
@@ -105,7 +105,7 @@ func TestWebhookStateIsExplained(t *testing.T) {
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503",
 			"No attempt since 21 Nov 09:30 UTC, because there was nothing to deliver. Failed in the last 24 hours: 1 " +
-				"event delivery. The operator"},
+				"event delivery. Resend them when the server works. The operator"},
 		"server responds to other webhooks": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "refused"}},
 			ui.Warn,
@@ -156,8 +156,8 @@ func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
 			"1 event_7 webhook 7: the server has responded with error 503" + since503,
 			"1 event_8 webhook 8 is paused, so its events are not sent."}, names)
 	require.Equal(t,
-		"These events do not reach this server. Pending: 4 event deliveries. Failed in the last 24 hours: 2 event "+
-			"deliveries. The operator of the server must fix this. The last attempt shows its response.",
+		"This server accepts none of these events. Pending: 4 event deliveries. Failed in the last 24 hours: 2 event "+
+			"deliveries. Resend them when the server works. The operator of the server must fix this. The last attempt shows its response.",
 		list[0].Detail)
 }
 

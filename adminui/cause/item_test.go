@@ -114,7 +114,7 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 		{nil, ui.Neutral, "Not shown", "No store on this platform sells it", "No store sells this item."},
 		{at(console.PlaceUnlisted, 2), ui.Neutral, "Not shown", "No store on this platform sells it",
 			"Customers cannot order the item on any platform."},
-		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores", "2 first menu not published yet",
+		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores", "2 waiting for a first menu there",
 			"Customers cannot order the item yet, because the first menus are being published."},
 		{append(at("", 1), at(console.PlaceNoOrders, 2)...), ui.Warn, "Customers can order it at 1 of 3 stores",
 			"2 not taking orders", "Customers can order the item on all platforms, but not at all stores."},

@@ -283,6 +283,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 			c.Detail = text.RemedyOrderKnown + " " + c.Detail
 		case o.State != order.Placed:
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, unreceived)
+			c.Detail = sentences(text.RemedyOrderOver, c.Detail)
 		case !accepted.IsZero():
 			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(latest), d.URL)
 		default:

@@ -86,7 +86,7 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 		cause.Text, remedy = fmt.Sprintf(texts.sentence, name, since), texts.remedy
 	}
 	if webhook.ErrorClass(e.Health.Class) == webhook.TLS && e.Health.Error != "" {
-		remedy = fmt.Sprintf(text.LastError, FailureReason("", e.Health.Error)) + " " + remedy
+		remedy = fmt.Sprintf(text.LastError, FailureReason("", e.Health.Error, zone)) + " " + remedy
 	}
 	effect := text.EffectEvents
 	if e.EventType == core.OrderPlaced {
@@ -295,7 +295,7 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 
 // Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
-	reason, note := FailureReason(d.LastClass, d.LastError), ""
+	reason, note := FailureReason(d.LastClass, d.LastError, zone), ""
 	if maybeReceived(d) {
 		note = text.DetailMaybeGot
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core/webhook"
@@ -18,8 +19,19 @@ func Join(names []string) string {
 	return fmt.Sprintf(text.And, strings.Join(names[:last], ", "), names[last])
 }
 
-// FailureReason explains in plain words why an attempt failed, with its technical error.
-func FailureReason(class webhook.ErrorClass, message string) string {
+// instant matches a time in an error, such as the end of a certificate's validity.
+var instant = regexp.MustCompile(`\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC`)
+
+// FailureReason explains in plain words why an attempt failed, with its technical error. Times are in the zone.
+func FailureReason(class webhook.ErrorClass, message string, zone *time.Location) string {
+	message = instant.ReplaceAllStringFunc(message, func(s string) string {
+		const layout = "2 Jan 2006, 15:04 MST"
+		at, err := time.Parse(layout, s)
+		if err != nil {
+			return s
+		}
+		return at.In(zone).Format(layout)
+	})
 	message = strings.ReplaceAll(strings.TrimSuffix(message, "."), ": ", ", ")
 	plain := text.FailureWords[string(class)]
 	if plain == "" || message == "" {

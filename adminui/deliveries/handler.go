@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -162,7 +163,7 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 			target.Note = d.URL
 		}
 		row := ui.Row{Cells: []ui.Cell{ui.LinkCell(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
-			subjectCell(v, d), stateCell(d), ui.T(lastResponse(d)),
+			subjectCell(v, d), stateCell(d), ui.T(lastResponse(d, v.Zone)),
 			ui.T(fmt.Sprint(d.Attempts)), ui.TimeCell(v.At(d.CreatedAt)), ui.TimeCell(v.At(d.NextAttempt)), target}}
 		if choose {
 			row.Key, row.Name = d.ID.String(),
@@ -184,7 +185,7 @@ func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{stateCell(d),
 				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
-				ui.T(lastResponse(d)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d)}})
+				ui.T(lastResponse(d, v.Zone)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d)}})
 	}
 	return list
 }
@@ -219,11 +220,11 @@ func targetCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 }
 
 // lastResponse returns the status or error of the last attempt.
-func lastResponse(d webhook.DeliveryRecord) string {
+func lastResponse(d webhook.DeliveryRecord, zone *time.Location) string {
 	if d.LastError == "" && d.LastStatus != 0 {
 		return fmt.Sprint(d.LastStatus)
 	}
-	return cause.FailureReason(d.LastClass, d.LastError)
+	return cause.FailureReason(d.LastClass, d.LastError, zone)
 }
 
 func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {

@@ -45,7 +45,7 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 			body: ui.PayloadOf(fmt.Sprintf("response-%d", a.N), text.ResponseBody, a.ResponseBody, maxShownResponse,
 				"")}
 		if !a.OK() {
-			view.state, view.result = ui.Err, cause.FailureReason(a.ErrorClass, a.Error)
+			view.state, view.result = ui.Err, cause.FailureReason(a.ErrorClass, a.Error, v.Zone)
 		}
 		for _, phase := range []struct {
 			name string

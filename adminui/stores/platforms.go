@@ -151,15 +151,18 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why),
-				menuCell(v, vis.platform), served}})
+				menuCell(v, vis), served}})
 	}
 	return list
 }
 
 // menuCell returns when a platform received the store's menu, or the state of the publication.
-func menuCell(v *shell.PageContext, platform cause.Platform) ui.Cell {
-	p := platform.Published
-	if platform.ServedBy == core.ServedByMerchant {
+func menuCell(v *shell.PageContext, shown visibility) ui.Cell {
+	p := shown.platform.Published
+	if shown.platform.ServedBy == core.ServedByMerchant {
+		if shown.State == ui.Neutral { // not listed there
+			return ui.Cell{}
+		}
 		return ui.T(text.MenuOwn)
 	}
 	if p == nil {

@@ -30,7 +30,7 @@ const (
 	ItemOffAt          = "%s: %s"
 	And                = "%s and %s"
 	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. The " +
-		"request must have available true, even if the record below says so."
+		"request must have available true, even if the record below already has it."
 	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms) and resend the menu."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
 	RemedyStoreNoList        = "Select the platforms of the store in the POS."
@@ -107,7 +107,7 @@ const (
 	Deliveries_            = "%s event deliveries"
 	CauseFailedDeliveries  = "%s works, but %s failed in the last 24 hours."
 	RemedyFailedDeliveries = "The hub does not retry them anymore. View the failed deliveries and resend them."
-	DetailFailedDeliveries = "Failed in the last 24 hours: %s."
+	DetailFailedDeliveries = "Failed in the last 24 hours: %s. Resend them when the server works."
 	ActSeeFailedDeliveries = "View failed deliveries"
 	FailedDay              = "Failed, 24 h"
 	FailedNote             = "deliveries that are not retried anymore"

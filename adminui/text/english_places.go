@@ -12,7 +12,7 @@ const (
 	ReasonHidden     = "hidden"
 	ReasonShut       = "closed by hours"
 	ReasonNoMenu     = "receiving no menu"
-	ReasonFirstMenu  = "first menu not published yet"
+	ReasonFirstMenu  = "waiting for a first menu there"
 	ReasonOldMenu    = "live with an old menu"
 	ReasonMenuWaits  = "live, newer menu waiting"
 	ReasonIncomplete = "menu incomplete"

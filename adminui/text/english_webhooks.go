@@ -23,7 +23,7 @@ const (
 	RetrySpan       = "31 %s. Waiting deliveries do not fail"
 	Pause           = "Pause"
 	PauseSay        = "Events during the pause are not sent, not even later. %s"
-	PauseOrders     = "You can send missed orders of the same day from the list of orders."
+	PauseOrders     = "You can send missed orders of the same day: list of orders, state " + Unnotified + "."
 	OneWaitsPaused  = "1 event delivery waits until you resume the webhook."
 	WaitPaused_     = "%s event deliveries wait until you resume the webhook."
 	Resume          = "Resume"
