@@ -52,13 +52,20 @@ type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 }
 
+// Deliveries reads a delivery with its attempts.
+type Deliveries interface {
+	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
+		error)
+}
+
 // Pages is the order pages.
 type Pages struct {
-	Bodies   deliveries.EventBodies
-	Lister   Lister
-	Timeline Timeline
-	Notifier Notifier
-	Orders   Reader
+	Deliveries Deliveries
+	Bodies     deliveries.EventBodies
+	Lister     Lister
+	Timeline   Timeline
+	Notifier   Notifier
+	Orders     Reader
 }
 
 // Page describes the pages.
@@ -246,7 +253,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	page := v.Link(fmt.Sprintf("orders/%d/", id))
-	line := timelineOf(v, apiOrder.Relay, orderFacts, page+"body/")
+	repeated, err := p.repeatedDeliveries(ctx, v, orderFacts.Deliveries)
+	if err != nil {
+		return err
+	}
+	line := timelineOf(v, apiOrder.Relay, orderFacts, repeated, page+"body/")
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -28,7 +29,8 @@ type orderView struct {
 }
 
 // timelineOf arranges the events of an order by time.
-func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, bodies string) *timeline.Timeline {
+func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeated map[core.ID]string,
+	bodies string) *timeline.Timeline {
 	line := timeline.New(v, bodies)
 	for i, step := range o.History {
 		line.Add(time.UnixMilli(step.At),
@@ -49,6 +51,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, bodies 
 	}
 	for _, d := range o.Deliveries {
 		status := cause.Delivery(d, v.Zone)
+		status.Text = cmp.Or(repeated[d.ID], status.Text)
 		line.Add(d.CreatedAt, timeline.Entry{State: status.State,
 			Title: fmt.Sprintf(text.EventOf, d.EventType), Words: eventText(v, d, status.Text),
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
@@ -70,6 +73,24 @@ func addRepeats(line *timeline.Timeline, repeats []console.OrderRepeat) {
 		}
 		line.Add(r.Last, entry)
 	}
+}
+
+// repeatedDeliveries describes the deliveries with several attempts, which the server may have accepted several times.
+func (p Pages) repeatedDeliveries(ctx context.Context, v *shell.PageContext,
+	list []webhook.DeliveryRecord) (map[core.ID]string, error) {
+	texts := map[core.ID]string{}
+	for _, d := range list {
+		if d.State != webhook.Delivered || d.Attempts < 2 || len(texts) == maxResends {
+			continue
+		}
+		_, attempts, err := p.Deliveries.Get(ctx, v.Business.ID, d.ID)
+		if err != nil && core.CodeOf(err) != core.NotFound { // it may have expired meanwhile
+			return nil, err
+		}
+		described, _ := cause.DeliveryWithAttempts(d, attempts, v.Zone)
+		texts[d.ID] = described.Text
+	}
+	return texts, nil
 }
 
 // eventText adds to the state of a delivery when it ended, if that was a minute or more after the event.

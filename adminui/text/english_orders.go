@@ -102,7 +102,7 @@ const (
 	CauseOrderPartly      = "One of %d servers has not confirmed the order: %s"
 	RiderStale            = "the POS has sent no newer location"
 	EventOf               = "Event %s"
-	EventEnded            = "That was %s."
+	EventEnded            = "The latest was %s."
 	EventRepeated         = "The page of the delivery lists the earlier attempts."
 	Unacknowledged        = "Not acknowledged in time"
 	EventsFound           = "Events"
