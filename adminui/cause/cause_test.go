@@ -105,7 +105,7 @@ func TestWebhookStateIsExplained(t *testing.T) {
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503",
 			"No attempt since 21 Nov 09:30 UTC, because there was nothing to deliver. Failed in the last 24 hours: 1 " +
-				"event delivery. Resend them when the server works. The operator"},
+				"event delivery. Resend what is still needed when the server works. The operator"},
 		"server responds to other webhooks": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "refused"}},
 			ui.Warn,
@@ -157,7 +157,8 @@ func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
 			"1 event_8 webhook 8 is paused, so its events are not sent."}, names)
 	require.Equal(t,
 		"This server accepts none of these events. Pending: 4 event deliveries. Failed in the last 24 hours: 2 event "+
-			"deliveries. Resend them when the server works. The operator of the server must fix this. The last attempt shows its response.",
+			"deliveries. Resend what is still needed when the server works. "+
+			"The operator of the server must fix this. The last attempt shows its response.",
 		list[0].Detail)
 }
 

@@ -107,17 +107,17 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 	}{
 		{at("", 3), ui.OK, "Customers can order it at 3 of 3 stores", "",
 			"Customers can order the item at all 3 stores that sell it."},
-		{at(console.PlaceReason(menu.OutOfStock), 3), ui.Err, "Customers can order it at 0 of 3 stores", "3 out of stock",
+		{at(console.PlaceReason(menu.OutOfStock), 3), ui.Err, "Customers can order it at 0 of 3 stores", "3 stores out of stock",
 			"The item is out of stock at every store that sells it."},
 		{at(console.PlaceReason(menu.Unavailable), 1), ui.Err, "Customers can order it at 0 of 1 store",
-			"1 not available", "The item is not available at any store"},
+			"1 store not available", "The item is not available at any store"},
 		{nil, ui.Neutral, "Not shown", "No store on this platform sells it", "No store sells this item."},
 		{at(console.PlaceUnlisted, 2), ui.Neutral, "Not shown", "No store on this platform sells it",
 			"Customers cannot order the item on any platform."},
-		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores", "2 waiting for a first menu there",
+		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores", "2 stores waiting for a first menu there",
 			"Customers cannot order the item yet, because the first menus are being published."},
 		{append(at("", 1), at(console.PlaceNoOrders, 2)...), ui.Warn, "Customers can order it at 1 of 3 stores",
-			"2 not taking orders", "Customers can order the item on all platforms, but not at all stores."},
+			"2 stores not taking orders", "Customers can order the item on all platforms, but not at all stores."},
 	} {
 		state, label, why := ItemOnPlatform(item(nil), "web", row.counts)
 		require.Equal(t, []any{row.state, row.label, row.why}, []any{state, label, why})

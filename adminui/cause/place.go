@@ -112,7 +112,8 @@ func itemPlatforms(platforms []string, counts []console.ItemPlaceCount) []itemPl
 				}
 				p.soft = p.soft && slices.Contains(softReasons, reason)
 				p.down = p.down && reason == console.PlacePluginDown
-				p.parts = append(p.parts, fmt.Sprintf(text.ReasonCount, ui.Number(c.Stores), ItemPlaceLabel(reason)))
+				p.parts = append(p.parts, fmt.Sprintf(text.ReasonCount, ui.Count(c.Stores, text.OneStore, text.Stores_),
+					ItemPlaceLabel(reason)))
 			}
 		}
 		list[i] = p

@@ -107,7 +107,7 @@ const (
 	Deliveries_            = "%s event deliveries"
 	CauseFailedDeliveries  = "%s works, but %s failed in the last 24 hours."
 	RemedyFailedDeliveries = "The hub does not retry them anymore. View the failed deliveries and resend them."
-	DetailFailedDeliveries = "Failed in the last 24 hours: %s. Resend them when the server works."
+	DetailFailedDeliveries = "Failed in the last 24 hours: %s. Resend what is still needed when the server works."
 	ActSeeFailedDeliveries = "View failed deliveries"
 	FailedDay              = "Failed, 24 h"
 	FailedNote             = "deliveries that are not retried anymore"

@@ -72,7 +72,7 @@ const (
 	MenuPublished         = "%s has received the applied changes for %s"
 	MenuRejectedBy        = "%s rejected these changes for %s: %s"
 	MenuPending           = "%s has not received these changes for %s yet"
-	MenusSentLater        = "The hub sends pending changes automatically."
+	MenusSentLater        = "The hub sends pending changes automatically, when the platform and its plugin work."
 	Because               = ", because %s"
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"
