@@ -9,14 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -47,9 +44,6 @@ func (o OrderFacts) movedByMerchant() bool {
 
 // slowAcknowledgement is when a delivered but unacknowledged order becomes a warning.
 const slowAcknowledgement = 5 * time.Minute
-
-// maxFailedCalls limits the failed calls listed for an order.
-const maxFailedCalls = 3
 
 // Order explains the state of an order and its rider, then its problems, most severe first.
 func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
@@ -266,29 +260,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 		}
 	}
 	for _, d := range unaccepted {
-		c, unreceived := Delivery(d, zone), fmt.Sprintf(text.CauseOrderUnreceived, d.URL)
-		if maybeReceived(d) {
-			unreceived = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
-		} else if d.LastClass == webhook.Status {
-			unreceived = fmt.Sprintf(text.CauseOrderUnaccepted, d.URL)
-		}
-		remedy := ""
-		if d.State == webhook.Held {
-			remedy = c.Detail
-		}
-		c.Detail = sentences(c.Text, remedy)
-		switch {
-		case o.State != order.Placed && (o.movedByMerchant() || !accepted.IsZero()):
-			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
-			c.Detail = text.RemedyOrderKnown + " " + c.Detail
-		case o.State != order.Placed:
-			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, unreceived)
-			c.Detail = sentences(text.RemedyOrderOver, c.Detail)
-		case !accepted.IsZero():
-			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(latest), d.URL)
-		default:
-			c.Text = unreceived
-		}
+		c := o.unacceptedCause(d, len(latest), !accepted.IsZero(), zone)
 		if o.DeliveryLink != nil {
 			c.Link = o.DeliveryLink(d)
 		}
@@ -307,6 +279,35 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 	return causes
 }
 
+// unacceptedCause explains why a server has not accepted the order. It is one of several, which may have accepted it.
+func (o OrderFacts) unacceptedCause(d webhook.DeliveryRecord, servers int, accepted bool,
+	zone *time.Location) ui.Cause {
+	c, unreceived := Delivery(d, zone), fmt.Sprintf(text.CauseOrderUnreceived, d.URL)
+	if maybeReceived(d) {
+		unreceived = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
+	} else if d.LastClass == webhook.Status {
+		unreceived = fmt.Sprintf(text.CauseOrderUnaccepted, d.URL)
+	}
+	remedy := ""
+	if d.State == webhook.Held {
+		remedy = c.Detail
+	}
+	c.Detail = sentences(c.Text, remedy)
+	switch {
+	case o.State != order.Placed && (o.movedByMerchant() || accepted):
+		c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
+		c.Detail = sentences(text.RemedyOrderKnown, c.Detail)
+	case o.State != order.Placed:
+		c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, unreceived)
+		c.Detail = sentences(text.RemedyOrderOver, c.Detail)
+	case accepted:
+		c.Text = fmt.Sprintf(text.CauseOrderPartly, servers, d.URL)
+	default:
+		c.Text = unreceived
+	}
+	return c
+}
+
 // latestDeliveries returns the latest order_placed delivery of each webhook and URL.
 func latestDeliveries(deliveries []webhook.DeliveryRecord) (latest []webhook.DeliveryRecord) {
 	for _, d := range deliveries { // oldest first
@@ -319,118 +320,4 @@ func latestDeliveries(deliveries []webhook.DeliveryRecord) (latest []webhook.Del
 		latest = append(slices.DeleteFunc(latest, same), d)
 	}
 	return latest
-}
-
-// callCauses explains calls that the aggregator did not receive or accept, latest first.
-func callCauses(calls []console.Call) (causes []ui.Cause) {
-	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
-		c := Call(calls[i])
-		if c.State == ui.Err || c.State == ui.Warn {
-			c.Text = CallTitle(calls[i]) + ". " + c.Text
-			if c.State == ui.Err {
-				c.Detail = callRemedy(calls[i])
-			}
-			causes = append(causes, c)
-		}
-	}
-	return causes
-}
-
-// callRemedy returns the next step for a failed call.
-func callRemedy(c console.Call) string {
-	if authPattern.MatchString(c.Message) {
-		return fmt.Sprintf(text.RemedyCallLogin, c.Platform)
-	}
-	return fmt.Sprintf(text.RemedyCallFailed, c.Platform)
-}
-
-// CallTitle names a call, its value and its platform.
-func CallTitle(c console.Call) string {
-	switch relay.Kind(c.Kind) {
-	case relay.RiderStatus:
-		var sent relay.RiderStatusPayload
-		_ = json.Unmarshal(c.Payload, &sent) // an unreadable payload leaves the details empty
-		return fmt.Sprintf(text.CallRider, RiderLabel(order.RiderStatus(sent.Status)), c.Platform)
-	case relay.RiderLocation:
-		return fmt.Sprintf(text.CallLocation, c.Platform)
-	case relay.Action:
-		var sent relay.ActionPayload
-		_ = json.Unmarshal(c.Payload, &sent)
-		return fmt.Sprintf(text.CallAction, sent.Action, c.Platform)
-	case relay.OrderAcknowledge:
-		return fmt.Sprintf(text.CallAcknowledge, c.Platform)
-	case relay.OrderStatus:
-		var sent relay.OrderStatusPayload
-		_ = json.Unmarshal(c.Payload, &sent)
-		return fmt.Sprintf(text.CallStatus, sent.Status, c.Platform)
-	case relay.StoreAction:
-		var sent relay.StoreActionPayload
-		_ = json.Unmarshal(c.Payload, &sent)
-		if sent.Enable {
-			return fmt.Sprintf(text.CallOpen, c.Platform)
-		}
-		return fmt.Sprintf(text.CallClose, c.Platform)
-	case relay.ItemAction:
-		var sent relay.ItemActionPayload
-		_ = json.Unmarshal(c.Payload, &sent)
-		items, options := sent.SentRefIDs()
-		return fmt.Sprintf(text.CallItems, len(items)+len(options), onOff(sent.Enable), c.Platform)
-	default:
-		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)
-	}
-}
-
-func onOff(on bool) string {
-	if on {
-		return text.SwitchedOn
-	}
-	return text.SwitchedOff
-}
-
-// RiderLocationNote reports whether the platform has the last location of the rider.
-func RiderLocationNote(p console.RiderLocation, platform string) string {
-	switch relay.State(p.State) {
-	case relay.Done:
-		return text.RiderSeenSent
-	case relay.Failed:
-		return fmt.Sprintf(text.RiderSeenRejected, PlatformMessage(platform, p.Message))
-	case relay.Skipped:
-		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
-	}
-	if p.Message != "" {
-		return fmt.Sprintf(text.RiderSeenWaits, PlatformMessage(platform, p.Message))
-	}
-	return text.RiderSeenUnsent
-}
-
-// staleLocation is the age of a rider location that is reported as old.
-const staleLocation = 5 * time.Minute
-
-// RiderLocationIsStale reports whether a newer location of the rider is missing.
-func RiderLocationIsStale(o order.APIOrder, p console.RiderLocation, now time.Time) bool {
-	arrived := o.Rider != nil && o.Rider.Status == order.Delivered
-	return !arrived && o.State != order.Completed &&
-		o.State != order.Cancelled && now.Sub(p.ReceivedAt) >= staleLocation
-}
-
-// Call explains the state of a call to an aggregator.
-func Call(c console.Call) ui.Cause {
-	switch relay.State(c.State) {
-	case relay.Done:
-		detail := c.Message
-		if c.Result != "" {
-			detail = fmt.Sprintf(text.CallResult, c.Result)
-		}
-		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
-	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, c.Message))}
-	case relay.Skipped:
-		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
-	case relay.Pending:
-		return ui.Cause{State: ui.Wait, Text: text.CallPending, Detail: c.Message}
-	}
-	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message))}
-	}
-	return ui.Cause{State: ui.Wait, Text: text.CallWaiting}
 }

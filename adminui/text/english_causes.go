@@ -16,8 +16,6 @@ const (
 		"have other, active categories."
 	CauseItemOnSome    = "Customers can order the item on %s, but not on %s."
 	CauseItemOnNone    = "Customers cannot order the item on any platform."
-	CauseItemNowhere   = "Customers cannot order the item at any store."
-	CauseItemNotFirst  = "Customers cannot order the item at the first %s that sell it."
 	CauseItemNoStock   = "The item is out of stock at every store that sells it."
 	CauseItemNotThere  = "The item is not available at any store that sells it."
 	CauseItemStoresOff = "Every store that sells the item is inactive."
@@ -27,7 +25,6 @@ const (
 	RemedyNoOrders     = "Enable orders for the stores in the POS (field ordering_enabled)."
 	CauseItemNoOrders  = "No store that sells the item accepts orders."
 	InSaleHours        = "During sale hours: %s"
-	ItemOffAt          = "%s: %s"
 	And                = "%s and %s"
 	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. The " +
 		"request must have available true, even if the record below already has it."
@@ -62,8 +59,6 @@ const (
 	OneStoreShut     = "1 store is closed on a platform."
 	StoresShut_      = "%s stores are closed on a platform."
 	CauseClosed      = "%s Last closed: %s on %s, by %s %s."
-	HereStoreOff     = "The store is inactive"
-	HereNoOrders     = "The store accepts no orders"
 	PublishOldWaits  = "The platform shows the menu of %s. A newer change is waiting: %s"
 	PublishOldFailed = "The platform shows the menu of %s. A newer change failed: %s"
 	OldMenu          = "Old menu"
@@ -99,7 +94,6 @@ const (
 	ActSeeSettings     = "View platform settings"
 	ActSeeItem         = "View item"
 	ActSeeGrid         = "View stores"
-	ItemRejectedAt     = "Rejected by the platform at %s: %s"
 	CauseItemRejected  = "%s rejected this item at %s: %s"
 	RemedyItemRejected = "In the POS, correct the item and resend the menu. The hub then publishes it " +
 		"automatically."

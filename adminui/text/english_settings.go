@@ -120,8 +120,6 @@ const (
 	ChangeFailed      = "Last change failed"
 	MenuWaits         = "Waiting"
 	MenuOwn           = "fetched by the website or app"
-	PriceOn           = "Show price and state for"
-	OwnValues         = "the store itself"
 	NoSuchStore       = "Store not found"
 	NoSuchStoreText   = "There is no store with this ref_id."
 	PublishNow        = "Publish now"

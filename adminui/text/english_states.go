@@ -65,7 +65,6 @@ const (
 	NoteDown          = "server accepts no deliveries"
 
 	CauseItemEverywhere = "Customers can order the item on %s."
-	CauseItemShown      = "Customers can order the item at %s of %s."
 	CauseItemAtOne      = "Customers can order the item at the only store that sells it."
 	CauseItemAtAll      = "Customers can order the item at all %s stores that sell it."
 	CauseItemInactive   = "The item is inactive in the master catalogue, so no store shows it."

@@ -24,7 +24,6 @@ const (
 	ServedBy        = "Served by"
 	ServedByOwn     = "the merchant itself"
 	ServedByPlugin  = "plugin %s"
-	ItemSelected    = "Selected"
 	StoreRefHint    = "ref_id of the store, its code in the POS"
 	Live            = "Open"
 	NotLive         = "Not live"

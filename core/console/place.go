@@ -149,7 +149,7 @@ func (r PlaceReason) Problem() bool {
 	return false
 }
 
-// Warning reports whether customers can order there for now, or not everything, or soon.
+// Warning reports whether customers can order only in part, from an old menu, or soon.
 func (r PlaceReason) Warning() bool {
 	switch r {
 	case PlaceHidden, PlaceFirstMenu, PlaceOldMenu, PlaceMenuWaits, PlaceIncomplete:
