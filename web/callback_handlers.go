@@ -73,7 +73,8 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 }
 
-// readCallback throttles and interprets a request. If it contains an order and fails, the order is recorded as rejected.
+// readCallback throttles and interprets a request. If it contains an order and fails, the order is recorded as
+// rejected.
 func (s *Server) readCallback(c *fiber.Ctx, request relay.InboundRequest) (message relay.Message, err error) {
 	if err = s.throttle(c, request.Business, LimitCallbacks, request.Platform); err == nil {
 		message, err = s.Callbacks.Read(c.UserContext(), request)

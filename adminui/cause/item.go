@@ -155,7 +155,8 @@ func catalogueReason(i console.ItemDetail, platform string) (ui.State, string) {
 	return ui.OK, ""
 }
 
-// ItemVisibility explains whether customers can order an item at a store on a platform. The reason is that of the place.
+// ItemVisibility explains whether customers can order an item at a store on a platform. The reason is that of the
+// place.
 func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform, now time.Time) Visibility {
 	if why, known := itemReasons[menu.Reason(p.Reason)]; known {
 		state := ui.Warn

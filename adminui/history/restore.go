@@ -85,7 +85,8 @@ func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration) er
 	button := ui.Button{Label: text.RestoreDo, Token: v.Token(), ReasonLabel: text.Why, Help: text.RestoreSay,
 		Action: restoreLink(v, r.revision.ID, v.Query.Get("at")),
 		Hidden: []ui.Option{{Label: "state", Value: r.state()}}}
-	head := shell.Head{Title: fmt.Sprintf(text.RestoreTitle, view.ref), Note: view.kindLabel + " · " + whereOf(r.difference.Location),
+	head := shell.Head{Title: fmt.Sprintf(text.RestoreTitle, view.ref),
+		Note: view.kindLabel + " · " + whereOf(r.difference.Location),
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.revision.ID), objectFilter(v)),
 			Label: kindLabels[r.revision.Kind]}}
 	if len(console.FieldChanges(r.present, r.difference.After)) > 0 {

@@ -147,9 +147,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
 			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
 			Label: text.AtAMoment}},
-		Above: []templ.Component{itemPage(itemView{facts: facts(v, item), platforms: platformList(item, platforms, counts),
-			record: ui.PayloadOf("record", text.MasterRecord, item.Record, 16<<10, ""),
-			counts: countLinks(v, f, counts)})}}
+		Above: []templ.Component{itemPage(itemView{facts: facts(v, item),
+			platforms: platformList(item, platforms, counts),
+			record:    ui.PayloadOf("record", text.MasterRecord, item.Record, 16<<10, ""),
+			counts:    countLinks(v, f, counts)})}}
 	return v.ShowList(c, head, list, "after", keys)
 }
 

@@ -70,7 +70,8 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 	if r.OrderID != 0 {
 		state = ui.Cell{Text: text.RejectedAcceptedLater, Href: v.Link(fmt.Sprintf("orders/%d/", r.OrderID))}
 	}
-	return ui.Row{Cells: []ui.Cell{id, state, ui.T(cause.ErrorText(r.Reason)), ui.CodeCell(r.Store), ui.T(ui.Number(r.Times)),
+	return ui.Row{Cells: []ui.Cell{id, state, ui.T(cause.ErrorText(r.Reason)), ui.CodeCell(r.Store),
+		ui.T(ui.Number(r.Times)),
 		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}}
 }
 

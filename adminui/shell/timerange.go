@@ -87,7 +87,8 @@ func (r TimeRange) AddTo(list *ui.List, v *PageContext, label, fallback string) 
 		chosen = ""
 	}
 	list.Filters = append(list.Filters, ui.Filter{Name: "when", Value: chosen, Hidden: true},
-		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone), Value: v.Query.Get("from"), Moment: true},
+		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone), Value: v.Query.Get("from"),
+			Moment: true},
 		ui.Filter{Name: "to", Label: fmt.Sprintf(text.TimeBefore, label, zone), Value: v.Query.Get("to"), Moment: true})
 	list.PeriodsLabel = label
 	for _, p := range presets {

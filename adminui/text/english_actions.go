@@ -7,8 +7,8 @@ const (
 	BulkResendCount   = "Deliveries"
 	BulkResendCounted = "Counted at"
 	BulkResendNone    = "No delivered or failed delivery matches the filter, so there is nothing to resend."
-	BulkResendHelp    = "This resends %s and no others. A delivery is skipped if another user resends it first, or if " +
-		"its webhook is paused. The job shows how many were skipped."
+	BulkResendHelp    = "This resends %s and no others. A delivery is skipped if another user resends it first, or " +
+		"if its webhook is paused. The job shows how many were skipped."
 	BulkResendChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new " +
 		"number and confirm again."
 	BulkResendDo = "Resend %s"

@@ -12,8 +12,8 @@ const (
 	CauseJobWarned     = "Applied: %s, with %s."
 	MoreWarnings       = "The callback has %s more."
 	CauseItemUnder     = "The item's category %[2]s belongs to the inactive category %[1]s."
-	RemedyItemCategory = "Enable the category in the POS and resend the menu. One inactive category hides its items, even if they " +
-		"have other, active categories."
+	RemedyItemCategory = "Enable the category in the POS and resend the menu. One inactive category hides its " +
+		"items, even if they have other, active categories."
 	CauseItemOnSome    = "Customers can order the item on %s, but not on %s."
 	CauseItemOnNone    = "Customers cannot order the item on any platform."
 	CauseItemNoStock   = "The item is out of stock at every store that sells it."
@@ -28,7 +28,8 @@ const (
 	And                = "%s and %s"
 	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. The " +
 		"request must have available true, even if the record below already has it."
-	RemedyItemNoList         = "Select the platforms of the item in the POS (field included_platforms) and resend the menu."
+	RemedyItemNoList = "Select the platforms of the item in the POS (field included_platforms) and resend " +
+		"the menu."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
 	RemedyStoreNoList        = "Select the platforms of the store in the POS."
 	RemedyStoreOff           = "Enable the store in the POS (field active)."

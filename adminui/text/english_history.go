@@ -39,8 +39,7 @@ const (
 	RollbackAfter    = "Roll back all later changes"
 	RollbackBefore   = "Roll back this and all later changes"
 	UndoNote         = "Rolling back undoes changes of the whole menu, with prices and items of every store. " +
-		"It does not change the stores themselves, such as opening hours. Restoring sets only the values of one " +
-		"object."
+		"It does not change the stores themselves, such as opening hours. Restoring sets only the values of one object."
 	RollbackTitle = "Roll back the menu"
 	RollbackTo    = "Menu as it was after"
 	RollbackCount = "Objects that change"
@@ -59,8 +58,7 @@ const (
 	RestoreRequest = "Menu request"
 	RestoreDo      = "Restore"
 	RestoreSay     = "The hub applies this request, as if the POS had sent it. Correct the POS too, or its next menu " +
-		"overwrites this. Fields that had no value " +
-		"before keep their present value."
+		"overwrites this. Fields that had no value before keep their present value."
 	RestoreNot        = "This change cannot be restored alone. Roll back the menu instead."
 	RestoreLater      = "It has changed again since then. Fields that are restored replace later values too."
 	RestoreQueued     = "The request is queued. This page shows its result."
@@ -81,5 +79,6 @@ const (
 	ThenNone          = "The item did not exist at that time."
 	ThenAsSeen        = "As customers saw it, with the store's values"
 	ThenAsStored      = "In the master catalogue"
-	ThenWithoutGroups = "Option groups are not included. If the platform had rejected the item, customers did not see it."
+	ThenWithoutGroups = "Option groups are not included. If the platform had rejected the item, customers did not " +
+		"see it."
 )

@@ -41,8 +41,8 @@ const (
 const (
 	Grid     = "Stores on platforms"
 	GridNote = "Stores with problems first. The page of each store has the reason. Live: customers can order " +
-		"there. Not live: they cannot. Not connected: customers may still order there, but the hub " +
-		"cannot accept the orders."
+		"there. Not live: they cannot. Not connected: customers may still order there, but the hub cannot accept " +
+		"the orders."
 	GridAll    = "All stores"
 	GridLive   = "Live"
 	GridClosed = "Closed now"

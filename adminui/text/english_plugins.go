@@ -64,8 +64,8 @@ const (
 	EnableSay       = "The hubs start it, and waiting updates continue."
 	Disable         = "Disable"
 	DisableSay      = "For operators of the hub. The plugin finishes its running requests and stops. The hub " +
-		"then no longer checks items for %s. Menus wait until it is enabled again. Other updates to " +
-		"platforms wait for up to a day, then they fail."
+		"then no longer checks items for %s. Menus wait until it is enabled again. Other updates to platforms wait " +
+		"for up to a day, then they fail."
 	OnePlatform = "1 platform"
 	Platforms_  = "%s platforms"
 	Restart     = "Restart"
@@ -87,8 +87,8 @@ const (
 	CausePluginLast        = "The last fault was %s: %s."
 	PluginFault            = "Last fault: %s."
 	CausePluginOther       = "Plugin %s is %s."
-	RemedyPluginOff        = "Menus wait until the plugin runs again. Other updates wait for up to a day, then they fail. Ask the operator of the hub why, and " +
-		"whether it can be enabled again."
+	RemedyPluginOff        = "Menus wait until the plugin runs again. Other updates wait for up to a day, then " +
+		"they fail. Ask the operator of the hub why, and whether it can be enabled again."
 	RemedyPluginNever = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
 	PluginOrdersLost  = "Until then the hub cannot accept orders from there. Close the stores in the app or portal " +
 		"of the platform."

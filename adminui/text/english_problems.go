@@ -25,12 +25,12 @@ const (
 	Orders_            = "%s orders"
 	CauseUnnotified    = "The POS has not received %s, the last of %s. No webhook was active for order_placed."
 	RemedyUnnotified   = "View the orders. There you can send those of today, all at once."
-	RemedyUnnotifiedOn = "No webhook is active now either: subscribe or resume one first. Then view the orders and send " +
-		"those of today."
+	RemedyUnnotifiedOn = "No webhook is active now either: subscribe or resume one first. Then view the orders and " +
+		"send those of today."
 	Unnotified     = "Not sent to the POS"
 	SendOrders     = "Send today's orders"
-	SendOrdersHelp = "This sends %s of today to the active webhooks for order_placed. Like an order retry since %s, it " +
-		"also sends later orders that no webhook has accepted."
+	SendOrdersHelp = "This sends %s of today to the active webhooks for order_placed. Like an order retry since " +
+		"%s, it also sends later orders that no webhook has accepted."
 	SendOrdersNone = "Nothing was done, because every order of today was sent."
 
 	ClosedHere = "Closed on platforms"

@@ -5,8 +5,8 @@ const (
 	Sandbox        = "Sandbox"
 	SandboxNote    = "Simulated customers of a business in test mode"
 	SandboxStarted = "The scenario has started."
-	SandboxNone    = "The business is not in test mode: none of its aggregators is simulated. Create one with servery " +
-		"business create --sandbox, and run the simulator."
+	SandboxNone    = "The business is not in test mode: none of its aggregators is simulated. Create one with " +
+		"servery business create --sandbox, and run the simulator."
 	SandboxReady       = "No scenario has run since this hub started. Orders use the store's menu."
 	SandboxAbout       = "%s: %s at store %s, seed %d."
 	SandboxRuns        = "It is running."
@@ -14,10 +14,10 @@ const (
 	SandboxFailed      = "It failed: %s"
 	ScenarioOrderHelp  = "Customers place orders from the store's menu."
 	ScenarioRiderHelp  = "Customers place self-delivery orders, and riders move from the store to the customer."
-	ScenarioCancelHelp = "Customers place orders. The merchant moves some of them to a random state, and they are then " +
-		"cancelled."
-	ScenarioEditHelp = "Customers place orders and change them. The hub knows the id of a changed order and stores only " +
-		"the first. So the first is cancelled, and the changed one is placed with another id."
+	ScenarioCancelHelp = "Customers place orders. The merchant moves some of them to a random state, and they are " +
+		"then cancelled."
+	ScenarioEditHelp = "Customers place orders and change them. The hub knows the id of a changed order and stores " +
+		"only the first. So the first is cancelled, and the changed one is placed with another id."
 	ScenarioRushHelp   = "Customers place many orders at a fixed rate, at most 200 a second for a minute."
 	ScenarioStore      = "Store (ref_id)"
 	ScenarioStoreHint  = "such as S-1"

@@ -19,11 +19,11 @@ const (
 		"or one that the plugin of an aggregator serves."
 	NoSuchPlugin      = "There is no plugin %q."
 	SettingsJSON      = "Settings for the plugin, a JSON object"
-	AcceptUnsupported = "Plugin %s cannot report that the POS accepted an order. Let the hub accept the orders of this " +
-		"platform."
+	AcceptUnsupported = "Plugin %s cannot report that the POS accepted an order. Let the hub accept the orders of " +
+		"this platform."
 	ServedByChange = "Changing this removes the secrets and URLs below. Enter those of the new one afterwards."
-	SettingsOwn    = "Only plugins have settings. This platform is served by the merchant's own channels, so leave them " +
-		"empty."
+	SettingsOwn    = "Only plugins have settings. This platform is served by the merchant's own channels, so leave " +
+		"them empty."
 	SettingsWrong      = "Plugin %s rejects the current settings: %s."
 	SettingsNoJSON     = "The settings must be a JSON object, such as {\"nutrition\": \"required\"}."
 	EndpointOf         = "URL of"
@@ -51,8 +51,8 @@ const (
 // Texts of the monitoring of a business.
 const (
 	Monitoring     = "Monitoring"
-	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked once a " +
-		"minute."
+	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked " +
+		"once a minute."
 	AckWithin          = "Report orders that are not acknowledged within"
 	SilentAfter        = "Report a POS without contact for"
 	CloseSilent        = "Close stores while their POS has no contact"

@@ -56,7 +56,8 @@ func (c Chart) shapes() []barShape {
 		if b.Upper > 0 {
 			upper = max(upper, 1.5) // even a small upper part is visible
 		}
-		list[i] = barShape{number(float64(i)*barWidth + 1), number(float64(i) * barWidth), number(chartHeight - lower), number(lower),
+		list[i] = barShape{number(float64(i)*barWidth + 1), number(float64(i) * barWidth), number(chartHeight - lower),
+			number(lower),
 			number(chartHeight - lower - upper), number(upper), b.At.In(c.Zone).Format(MomentLayout),
 			b.At.Add(c.Span).In(c.Zone).Format(MomentLayout),
 			fmt.Sprintf("%s–%s %s · %s", c.label(i), b.At.Add(c.Span).In(c.Zone).Format("15:04"), c.zone(), b.Text)}

@@ -126,7 +126,8 @@ func newItem(refID string) Item {
 	return r
 }
 
-var itemAssignments = assignmentsOf[Item, ItemObject](fieldsOf[ItemValues]().names(fieldsOf[Ref]().names("sold_at_store")...)...)
+var itemAssignments = assignmentsOf[Item, ItemObject](
+	fieldsOf[ItemValues]().names(fieldsOf[Ref]().names("sold_at_store")...)...)
 
 // apply assigns the fields that all stores share.
 func (r *Item) apply(o *ItemObject) (changed bool) { return itemAssignments.assign(r, o) }

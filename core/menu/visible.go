@@ -65,7 +65,8 @@ func (v *visibility) itemRefIDs(items []int32) []string {
 }
 
 func (v *visibility) visibleCategories() []EffectiveCategory {
-	rows := sortedRows(v.menu.Categories, v.categories, func(row int32) int64 { return v.menu.Categories[row].SortOrder })
+	rows := sortedRows(v.menu.Categories, v.categories,
+		func(row int32) int64 { return v.menu.Categories[row].SortOrder })
 	list := make([]EffectiveCategory, len(rows))
 	timed := v.menu.Timings.byCategory()
 	for i, row := range rows {

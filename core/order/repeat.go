@@ -40,7 +40,8 @@ func Differences(placed Relay, again Draft) string {
 	if again.Payment != nil && !sameJSON(placed.Order.Payment, again.Payment) {
 		d.add("payment")
 	}
-	if len(details.Platforms) > 0 && again.Discounts != nil && !sameJSON(details.Platforms[0].Discounts, again.Discounts) {
+	if len(details.Platforms) > 0 && again.Discounts != nil &&
+		!sameJSON(details.Platforms[0].Discounts, again.Discounts) {
 		d.add("discounts")
 	}
 	d.compareCustomer(placed.Customer, again.Customer)
@@ -84,7 +85,8 @@ func (d *differences) compareItems(placed []Item, again []Line) {
 	left := slices.Clone(placed)
 	for i := range again {
 		line := &again[i]
-		at := slices.IndexFunc(left, func(item Item) bool { return item.RefID == line.RefID && sameOptions(item, line) })
+		at := slices.IndexFunc(left,
+			func(item Item) bool { return item.RefID == line.RefID && sameOptions(item, line) })
 		if at < 0 {
 			at = slices.IndexFunc(left, func(item Item) bool { return item.RefID == line.RefID })
 		}

@@ -82,7 +82,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 			{Name: shopToken, Description: "carried by what the aggregator sends"},
 		},
 		Inbound: []*pb.Inbound{{Kind: "message", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x-shop-token", Secret: shopToken, OrderId: "/data/no"}},
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x-shop-token", Secret: shopToken,
+			OrderId: "/data/no"}},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil
 }

@@ -111,8 +111,9 @@ func orderRows() []measurement {
 			{"orders/steady p99", ms, "<= 1.5x", "floor: as above"},
 			{"orders/steady arrival", ms, "< 0.5 ms",
 				"median POST to arrival at the endpoint %.2f ms, less that to the response; 99%% within %.2f ms"},
-			{"orders/processor", us, "< 180 µs", "processor time of hub and PostgreSQL for an order and its delivery, " +
-				"%d orders over %d connections; at %d/s %.0f µs"},
+			{"orders/processor", us, "< 180 µs",
+				"processor time of hub and PostgreSQL for an order and its delivery, " +
+					"%d orders over %d connections; at %d/s %.0f µs"},
 		}},
 		{measureOrderRetry, []row{{"orders/retry", perSecond, ">= 80%", "%d failed orders, POST to last arrival; " +
 			"floor: a drain of as many"}}},

@@ -14,8 +14,8 @@ import (
 // serveStarting responds to requests at the listener while the hub is starting. It stops when done is called, or at the
 // first Accept of the returned listener, which also calls ready.
 func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
-	// Server.Shutdown would close a connection whose first request it has not read yet. Instead, each connection has one
-	// response, and those that were accepted are served to their end, for a second at most.
+	// Server.Shutdown would close a connection whose first request it has not read yet. Instead, each connection has
+	// one response, and those that were accepted are served to their end, for a second at most.
 	var open sync.WaitGroup
 	server := &http.Server{Handler: web.Starting(), ReadTimeout: time.Second, WriteTimeout: time.Second,
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -25,8 +25,9 @@ import (
 // statementTimeout bounds a statement, on the client and on the server. Migrations have no timeout.
 const statementTimeout = time.Minute
 
-// idleTimeout is how long a transaction may wait for its next statement. A process that hangs keeps its sessions, so the
-// server ends the transaction. Otherwise its locks would hide rows from the other replicas after their leases ended.
+// idleTimeout is how long a transaction may wait for its next statement. A process that hangs keeps its sessions, so
+// the server ends the transaction. Otherwise its locks would hide rows from the other replicas after their leases
+// ended.
 const idleTimeout = 5 * time.Second
 
 var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: " +

@@ -46,7 +46,8 @@ func (r GridRow) store() (console.GridStore, error) {
 }
 
 // Grid returns stores of a business on its platforms, and how many stores each reason concerns.
-func (c Store) Grid(ctx context.Context, business core.BusinessID, f console.GridFilter) (grid console.Grid, err error) {
+func (c Store) Grid(ctx context.Context, business core.BusinessID,
+	f console.GridFilter) (grid console.Grid, err error) {
 	var rows []struct {
 		GridRow
 		Reasons map[string]console.PlaceReason `bun:"reasons"`
@@ -58,7 +59,8 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID, f console.Gri
 	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", postgres.Args{
 		"place_tables": placeTables(business, textCondition(f.Text), f.WorkingPlugins, f.Local,
 			queries.With("sells_everywhere", nil)),
-		"place_reason": placeReason, "business": business, "platform": f.Platform, "reason": f.Reason, "reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
+		"place_reason": placeReason, "business": business, "platform": f.Platform, "reason": f.Reason,
+		"reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
 		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
 		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
 		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,

@@ -31,7 +31,8 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 	defer rows.Close()
 	for list = []console.RejectedOrder{}; rows.Next(); {
 		var r console.RejectedOrder
-		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.HubFault, &r.Times, &r.First, &r.Last,
+		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.HubFault, &r.Times,
+			&r.First, &r.Last,
 			&r.OrderID, &total); err != nil {
 			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 		}

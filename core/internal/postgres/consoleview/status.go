@@ -39,7 +39,8 @@ var (
 func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time,
 	sellsEverywhere string) bun.Safe {
 	return bun.Safe(queries.With("place_tables", postgres.Args{
-		"sells_everywhere": bun.Safe(sellsEverywhere), "catalogue_reason": catalogueReason, "business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
+		"sells_everywhere": bun.Safe(sellsEverywhere), "catalogue_reason": catalogueReason,
+		"business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
 		"time": local.Format(time.TimeOnly),
 	}))
 }

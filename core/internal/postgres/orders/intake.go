@@ -60,7 +60,8 @@ func (i *Intake) Waiting() int { return i.batcher.Waiting() }
 // platform_order_id returns the known order's id and publishes no second event.
 //
 // It returns NotFound for an unknown platform or store, and Invalid for an unknown price. It
-// returns Unavailable if nothing was stored, also if the settings change all the time. It returns the errors of access.Key.Check for a key that no longer works.
+// returns Unavailable if nothing was stored, also if the settings change all the time. It returns the errors of
+// access.Key.Check for a key that no longer works.
 func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
 	arrival.Trace = core.TraceFromContext(ctx)
 	return i.batcher.Do(ctx, arrival)
