@@ -72,7 +72,7 @@ TESTS = $(GO) run ./core/cmd/gotest -timeout 20m
 END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/internal/compat ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
 # Not core/pluginhost: with the race detector its processes end too slowly for the clock of its tests.
 RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal/postgres/... ./core/job ./core/limit \
-       ./core/publish ./core/queue ./core/relay ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
+       ./core/publish ./core/queue ./core/relay ./core/relay/jwks ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
 
 .PHONY: test
 test: ## Run all tests, in a browser too

@@ -36,6 +36,7 @@ import (
 // Database is what the pages read and write.
 type Database interface {
 	shell.Businesses
+	shell.SavedViews
 	overview.Activity
 	overview.StoreGrid
 	jobs.Reader
@@ -83,6 +84,7 @@ type Config struct {
 	Tester     webhooks.Tester
 	Rotator    webhooks.Rotator
 	Orders     orders.Reader
+	Actions    orders.Actions
 	Plugins    Plugins
 	Published  stores.Publications
 	Stores     stores.Reader
@@ -101,10 +103,10 @@ type Console struct{ shell *shell.Shell }
 
 // New returns a console with all pages.
 func New(config Config) *Console {
-	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Memory: config.Memory,
-		Clock: config.Clock, Log: config.Log,
+	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Views: config.Database,
+		Memory: config.Memory, Clock: config.Clock, Log: config.Log,
 		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.UsersBySession, config.Log)}
-	s.Pages = pages(config, s)
+	s.Pages = s.WithViewRoutes(pages(config, s))
 	return &Console{shell: s}
 }
 
@@ -129,7 +131,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
 		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Deliveries: deliveriesReader, Bodies: db, Orders: config.Orders, Lister: db, Timeline: db,
-			Notifier: db}.Page(),
+			Notifier: db, Actions: config.Actions}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),

@@ -25,9 +25,10 @@ const password = "correct horse battery"
 // newConsole returns the console of a fake hub.
 func newConsole(f *fake) *adminui.Console {
 	return adminui.New(adminui.Config{Accounts: newAccounts(f), Provider: f.provider, Database: f, Deliveries: f,
-		Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publicationReader{f},
-		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f},
-		Clock: fixedClock{}, Log: slog.New(slog.DiscardHandler)})
+		Tester: f, Rotator: f, Orders: orderReader{f}, Actions: actionStub{f}, Plugins: pluginReader{f},
+		Published: publicationReader{f}, Stores: storeReader{f}, Menus: menuHistory{f},
+		Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},
+		Log: slog.New(slog.DiscardHandler)})
 }
 
 func newAccounts(f *fake) access.Accounts {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
@@ -44,9 +45,11 @@ func (f *fake) OrderRepeats(context.Context, core.BusinessID, int64) ([]console.
 	if len(f.orders) == 0 {
 		return nil, f.broken
 	}
-	return []console.OrderRepeat{{Differences: "item dal: quantity 1, in the repeat 2; payable_amount: 10.25, in the repeat 20.50",
-		Actor: "platform:tasty", Times: 2, First: minutesAgo(9), Last: minutesAgo(8)},
-		{Differences: hostile + long, Actor: "key:" + long, Times: 1, First: minutesAgo(7), Last: minutesAgo(7)}}, f.broken
+	return []console.OrderRepeat{{Differences: "item dal: quantity 1, in the repeat 2; payable_amount: 10.25, in the " +
+			"repeat 20.50",
+			Actor: "platform:tasty", Times: 2, First: minutesAgo(9), Last: minutesAgo(8)},
+			{Differences: hostile + long, Actor: "key:" + long, Times: 1, First: minutesAgo(7), Last: minutesAgo(7)}},
+		f.broken
 }
 
 func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
@@ -118,6 +121,37 @@ func (pluginReader) CheckSettings(_ context.Context, _ string, _ core.BusinessID
 		return core.Errorf(core.Invalid, "settings.nutrition is required")
 	}
 	return nil
+}
+
+// sampleOffers are actions of the fake: one of the specification, and one of a platform.
+var sampleOffers = []action.Offer{
+	{Name: action.WithMask, Title: "Rider wears a mask", Schema: []byte(`{"type":"object","properties":{` +
+		`"wearing_mask":{"type":"boolean","description":"whether the rider wears one"}},"required":["wearing_mask"]}`)},
+	{Name: "delay_order", Title: "Delay the order", SendsEvent: true, Schema: []byte(`{"type":"object","properties":{` +
+		`"minutes":{"type":"integer","minimum":1,"maximum":60,"description":"how much later"},` +
+		`"reason":{"enum":["busy","rider"]}},"required":["minutes"]}`)},
+}
+
+// actionStub offers actions for the first order of the fake.
+type actionStub struct{ *fake }
+
+func (f actionStub) Possible(_ context.Context, _ core.BusinessID, _ string, id int64) ([]action.Offer, error) {
+	if id != f.orders[0].ID {
+		return nil, f.broken
+	}
+	return sampleOffers, f.broken
+}
+
+func (f actionStub) SubmitChange(_ context.Context, _ string, r action.Request,
+	change access.Change) (core.ID, error) {
+	if strings.Contains(string(r.Parameters), "99") {
+		return core.ID{}, core.Errorf(core.Invalid, "parameters.minutes must be at most 60, not 99")
+	}
+	f.recordChange(change)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requested = append(f.requested, r)
+	return core.ID{}, nil
 }
 
 func (pluginReader) CheckAddress(context.Context, string, string, string) error { return nil }
@@ -214,10 +248,14 @@ func newHubSamples() hubSamples {
 		Message: "the aggregator responded with 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
-			Settings:   []byte(`{"nutrition":"required"}`),
-			Addresses:  map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
-			Secrets:    map[string]time.Time{"api_key": minutesAgo(3000)},
-			Keys:       []time.Time{minutesAgo(20), minutesAgo(9000)},
+			Settings:  []byte(`{"nutrition":"required"}`),
+			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
+			Secrets:   map[string]time.Time{"api_key": minutesAgo(3000), "api_key@s1": minutesAgo(9)},
+			Keys:      []time.Time{minutesAgo(20), minutesAgo(9000)},
+			Tokens: []console.PlatformToken{
+				{Credential: "partner", RenewedAt: minutesAgo(5), ExpiresAt: minutesAgo(-55)},
+				{Credential: "partner", Store: hostile + long, RenewedAt: minutesAgo(70), FailedAt: minutesAgo(1),
+					Failure: "the aggregator rejected the credentials"}},
 			Version:    strings.Repeat("a", 32),
 			RejectedAt: minutesAgo(3), Rejection: "the header x-signature is not right",
 			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", InEvents: true},
@@ -310,15 +348,17 @@ func samplePlugins() []console.Plugin {
 			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"},
 				{Business: 12, Name: long, Platform: hostile}},
 			About: console.PluginAbout{Name: "Aggregator A",
-				Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"},
+				Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: sampleOffers,
 				Groups: []string{"NutritionalInfo"},
-				Inbound: []console.PluginInbound{{Kind: "order", Header: "x-signature", Secret: "webhook_secret"},
-					{Kind: "action", Header: "x-key", Secret: "api_key"}},
+				Inbound: []console.PluginInbound{{Kind: "order", Secret: "webhook_secret",
+					Proof: `HMAC-SHA256 of "{body}" in header x-signature`},
+					{Kind: "action", Proof: "secret in header x-key", Secret: "api_key"}},
 				Schema: []byte(`{"type":"object","properties":{"nutrition":{"enum":["if_present","required"],` +
 					`"description":"whether every item needs NutritionalInfo"},"brand":{"type":"string",` +
 					`"description":"the brand"}}}`),
 				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API",
 					Hosts: []string{"*.aggregator-a.example", "localhost"}}},
+				Tokens: []string{"partner", "another"},
 				Secrets: []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"},
 					{Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
 		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: minutesAgo(60), Starts: 1,

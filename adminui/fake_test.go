@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/adminui/signin"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
@@ -58,10 +59,12 @@ type fake struct {
 	week          console.FailureWeek
 	storeCalls    []console.Call // of store 1040
 	problems      []console.Problem
+	views         []console.SavedView
 	resends       []console.ProblemResend // of every problem
 	provider      signin.Provider
 	done          []access.Change
 	changes       int
+	requested     []action.Request
 	morePlatforms []core.Platform
 	streamsDown   atomic.Bool // live updates fail
 	sessions      map[string]int64

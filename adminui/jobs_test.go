@@ -1,11 +1,13 @@
 package adminui_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 )
 
@@ -19,6 +21,45 @@ func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
 	f.week = console.FailureWeek{Days: 1, Jobs: 3}
 	_, page = getPage(t, client, base+shell.Root+"b/7/jobs/")
 	require.NotContains(t, page, "of the last 7 days")
+}
+
+func TestJobIsComparedOnlyWithOtherBodies(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	preview := &f.jobs[3]
+	for name, row := range map[string]struct {
+		change   func()
+		compares bool
+	}{
+		"queued":        {func() {}, false},
+		"with a repeat": {func() { preview.Repeats = []core.ID{f.jobs[0].Reference} }, true},
+		"a repeat":      {func() { preview.RepeatOf = f.jobs[0].Reference }, true},
+		"dry run": {func() { preview.State, preview.Result = "done", []byte(`{"creates":{"items":["dal"]}}`) },
+			true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := *preview
+			defer func() { *preview = before }()
+			row.change()
+			at := base + shell.Root + "b/7/jobs/" + preview.Reference.String() + "/"
+			_, page := getPage(t, client, at)
+			require.Equal(t, row.compares, strings.Contains(page, "/diff/"))
+			if preview.Result != nil {
+				_, page = getPage(t, client, at+"diff/")
+				require.Contains(t, page, "creates")
+			}
+		})
+	}
+}
+
+func TestCallbackURLHasNoPreviousDeliveries(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	at := base + shell.Root + "b/7/deliveries/" + f.deliveries[4].ID.String() + "/diff/"
+	_, page := getPage(t, adminClient(t, base), at)
+	require.NotContains(t, page, "of this webhook")
+	require.Contains(t, page, "Select two ")
 }
 
 func TestFiltersOfferTheStatesThatPagesShow(t *testing.T) {

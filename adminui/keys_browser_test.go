@@ -46,7 +46,8 @@ func TestKeysMoveSelectAndOpenRows(t *testing.T) {
 	assert.Equal(t, 1, selected(), "r selects the row")
 	assert.Equal(t, "why", browsertest.Eval[string](t, page, `document.activeElement.name`))
 	press(t, page, "", "j", "x", "?", "o")
-	assert.Equal(t, "why", browsertest.Eval[string](t, page, `document.activeElement.name`), "they do nothing in a field")
+	assert.Equal(t, "why", browsertest.Eval[string](t, page, `document.activeElement.name`),
+		"they do nothing in a field")
 	page.Screenshot(t, "keys-selected")
 	browsertest.Eval[int](t, page, `document.activeElement.blur(), 0`)
 	press(t, page, "", "j", "j", "o")
@@ -128,9 +129,11 @@ func TestChartShowsValuesAndSelectsATimeRange(t *testing.T) {
 	browsertest.Eval[int](t, page, `document.activeElement.blur(), 0`)
 	assert.Equal(t, whole, browsertest.Eval[string](t, page, summary))
 	at := func(hour float64) [2]float64 {
-		return [2]float64(browsertest.Eval[[]float64](t, page, fmt.Sprintf(`(() => { const box = document.querySelector(`+
-			`".chart-plot svg").getBoundingClientRect(); return [box.left + box.width * %f / 24, box.top + 20]; })()`,
-			hour)))
+		return [2]float64(browsertest.Eval[[]float64](t, page,
+			fmt.Sprintf(`(() => { const box = document.querySelector(`+
+				`".chart-plot svg").getBoundingClientRect(); `+
+				`return [box.left + box.width * %f / 24, box.top + 20]; })()`,
+				hour)))
 	}
 	from, to := at(20.5), at(22.5)
 	page.Do(t, chromedp.MouseEvent("mousePressed", from[0], from[1], chromedp.Button("left")),
@@ -140,7 +143,37 @@ func TestChartShowsValuesAndSelectsATimeRange(t *testing.T) {
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
 	assert.Equal(t, "?from=2026-11-21T03%3A00&to=2026-11-21T06%3A00",
 		browsertest.Eval[string](t, page, `location.search`))
-	assert.Equal(t, "2026-11-21T03:00", browsertest.Eval[string](t, page, `document.querySelector("#filter-from").value`))
+	assert.Equal(t, "2026-11-21T03:00", browsertest.Eval[string](t, page,
+		`document.querySelector("#filter-from").value`))
+	assert.Empty(t, page.Problems())
+}
+
+func TestLiveUpdateKeepsTheSelectionOfAChart(t *testing.T) {
+	browser := browsertest.Start(t)
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
+	page := browser.Open(t, base+shell.Root+"b/7/", browsertest.Views()[0])
+	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
+	page.Wait(t, `document.querySelectorAll(".chart-plot[role=slider]").length === 2`)
+	browsertest.Eval[int](t, page, `document.querySelector(".chart-plot").focus(), 0`)
+	press(t, page, "", "ArrowLeft", "ArrowLeft")
+	press(t, page, "shiftKey: true", "ArrowLeft")
+	const selected = `[...document.querySelectorAll(".chart-on")].map((slot) => slot.dataset.from).join()`
+	before := browsertest.Eval[string](t, page, selected)
+	assert.Equal(t, "2026-11-21T03:00,2026-11-21T04:00", before)
+	f.mu.Lock()
+	f.counts[len(f.counts)-1].Failed = 4711
+	f.changes++
+	f.mu.Unlock()
+	page.Wait(t, `document.querySelector("main").innerHTML.includes("711 failed")`)
+	assert.Equal(t, before, browsertest.Eval[string](t, page, selected))
+	assert.Equal(t, "03:00–05:00 CST",
+		browsertest.Eval[string](t, page, `document.querySelector(".chart-summary").textContent`))
+	press(t, page, "", "Enter")
+	page.Do(t, chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
+	assert.Equal(t, "?from=2026-11-21T03%3A00&to=2026-11-21T05%3A00",
+		browsertest.Eval[string](t, page, `location.search`))
 	assert.Empty(t, page.Problems())
 }
 
@@ -150,7 +183,8 @@ func TestNarrowPageShowsNamesAndShortBanners(t *testing.T) {
 	base := serveConsole(t, f)
 	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/", browsertest.Views()[2])
-	assert.True(t, browsertest.Eval[bool](t, page, `(() => { const name = document.querySelector(".console-switch span");
+	assert.True(t, browsertest.Eval[bool](t, page, `(() => {
+		const name = document.querySelector(".console-switch span");
 		return name.scrollWidth <= name.clientWidth; })()`), "the name of the business is whole")
 	assert.LessOrEqual(t, browsertest.Eval[float64](t, page,
 		`Math.max(...[...document.querySelectorAll(".cause")].map((cause) => cause.offsetHeight))`), 44.0)

@@ -192,6 +192,16 @@ func TestTruncatedListsSaySo(t *testing.T) {
 	}
 }
 
+func TestPlatformPageShowsTheStateOfTokens(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/settings/platform/?name=tasty-eats")
+	for _, expected := range []string{"Access token partner</dt>", "renewed; valid until ",
+		"the aggregator rejected the credentials. The hub retries with each call.", "Access token another</dt>",
+		"not requested yet", "Stores with an own value: s1."} {
+		assert.True(t, strings.Contains(page, expected), expected)
+	}
+}
+
 func TestRejectedFormKeepsItsInput(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

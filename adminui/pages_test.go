@@ -58,6 +58,8 @@ func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 		switch before {
 		case "b/7/orders/":
 			at = strings.Replace(at, ":key", "payload", 1)
+		case "b/7/deliveries/":
+			at = strings.Replace(at, ":attempt", "1", 1)
 		case "b/7/stores/":
 			at = strings.Replace(at, ":key", "call-"+f.storeCalls[0].ID.String()+"-1-request", 1)
 		}

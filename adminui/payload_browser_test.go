@@ -95,6 +95,27 @@ func TestPayloadWorksByKeyboardAndCopiesPaths(t *testing.T) {
 	assert.Empty(t, page.Problems())
 }
 
+func TestFoldAllNamesWhatItDoes(t *testing.T) {
+	browser := browsertest.Start(t)
+	page, f := jobPage(t, browser)
+	page.Wait(t, requestBox+`.querySelectorAll(".payload-line").length > 10`)
+	const label = requestBox + `.querySelector(".payload-fold").textContent`
+	toggle := func(n int) {
+		browsertest.Eval[int](t, page, fmt.Sprintf(requestBox+`.querySelectorAll(".payload-toggle")[%d].click(), 0`, n))
+	}
+	assert.Equal(t, "Fold all", browsertest.Eval[string](t, page, label))
+	toggle(2)
+	assert.Equal(t, "Unfold all", browsertest.Eval[string](t, page, label), "an item is folded")
+	toggle(2)
+	assert.Equal(t, "Fold all", browsertest.Eval[string](t, page, label), "nothing is folded")
+	page.Do(t, chromedp.Click(chromedp.CSS("figure[id^=request-] .payload-fold")))
+	assert.Equal(t, "Unfold all", browsertest.Eval[string](t, page, label))
+	f.jobs[0].Request = []byte(`{"a":1,"b":[],"c":3}`)
+	page.Do(t, chromedp.Reload())
+	page.Wait(t, requestBox+`.querySelectorAll(".payload-line").length === 5`)
+	assert.True(t, browsertest.Eval[bool](t, page, requestBox+`.querySelector(".payload-fold").hidden`))
+}
+
 func TestLiveUpdateKeepsAnUnchangedPayload(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := fullHub()
@@ -125,8 +146,8 @@ func TestTwoSelectedBodiesAreCompared(t *testing.T) {
 	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/orders/10412/", browsertest.Views()[0])
 	assert.Contains(t, mainText(t, page), "Order as sent to the POS")
-	page.Do(t, click("Compare"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Differences"]`)))
-	assert.Contains(t, mainText(t, page), "Select two bodies to compare.")
+	page.Do(t, click("Choose what to compare"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Differences"]`)))
+	assert.Contains(t, mainText(t, page), "Select two contents to compare.")
 	option := func(part string) string {
 		return browsertest.Eval[string](t, page,
 			`[...document.querySelectorAll("#filter-before option")].find((o) => o.text.includes("`+part+`")).value`)
@@ -141,6 +162,26 @@ func TestTwoSelectedBodiesAreCompared(t *testing.T) {
 	page.Check(t)
 	page.Screenshot(t, "payload-compared")
 	assert.Empty(t, page.Problems())
+}
+
+func TestRecordsAndResponsesAreDownloadedWhole(t *testing.T) {
+	f := fullHub()
+	f.items[0].Record = []byte(`{"title":"Dal","tags":[` + strings.Repeat(`1,`, 5000) + `1]}`)
+	f.attempts[0].ResponseBody = []byte(`{"why":"` + strings.Repeat("y", 9<<10) + `"}`)
+	server := serveConsole(t, f)
+	client, base := adminClient(t, server), shell.Root+"b/7/"
+	for at, row := range map[string]struct{ whole, body string }{
+		fmt.Sprintf("items/%d/", f.items[0].ID):           {"record.json", string(f.items[0].Record)},
+		fmt.Sprintf("deliveries/%s/", f.deliveries[1].ID): {"response/1", string(f.attempts[0].ResponseBody)},
+	} {
+		_, page := getPage(t, client, server+base+at)
+		require.Contains(t, page, `data-whole="`+base+at+row.whole+`"`)
+		status, body := getPage(t, client, server+base+at+row.whole)
+		assert.Equal(t, 200, status)
+		assert.Equal(t, row.body, body)
+	}
+	status, _ := getPage(t, client, server+base+"deliveries/"+f.deliveries[1].ID.String()+"/response/9")
+	assert.Equal(t, 404, status)
 }
 
 func TestBodiesOfCallsAreDownloaded(t *testing.T) {

@@ -51,6 +51,17 @@ func TestProblemsAreFilteredAndOfVisibleBusinesses(t *testing.T) {
 	}
 }
 
+func TestProblemsOfEveryBusinessAreListed(t *testing.T) {
+	f := fullHub()
+	for i := range 2500 { // before the others in the list of businesses
+		f.businesses = slices.Insert(f.businesses, 0, core.Business{ID: core.BusinessID(1000 + i), Name: "A"})
+	}
+	base := serveConsole(t, f)
+	_, body := getPage(t, adminClient(t, base), base+shell.ProblemsPath)
+	require.Contains(t, body, "/b/12/problems/33/")
+	require.Regexp(t, `href="/console/b/7/problems/"[^>]*>`+f.businesses[2500].Name+`<`, body)
+}
+
 func TestProblemIsAssignedOnlyToSupporters(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

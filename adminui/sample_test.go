@@ -43,6 +43,7 @@ func fullHub() *fake {
 		access.User{ID: 3, Email: "gone@example.com", Role: access.Support, DisabledAt: minutesAgo(2),
 			CreatedAt: minutesAgo(80)})
 	f.counts = sampleCounts()
+	f.views = sampleViews()
 	f.figures = console.Figures{Waiting: 41, Held: 12, FailedDeliveries: 22, FailedJobs: 1, OpenJobs: 2}
 	f.deliveries, f.attempts = sampleDeliveries()
 	f.endpoints = sampleEndpoints(f.deliveries[1].ID)

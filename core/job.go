@@ -44,7 +44,8 @@ type Job struct {
 	CallbackURL string
 	DryRun      bool // report what would be done, and change nothing
 	CreatedAt   time.Time
-	Attempts    int // including the current one
+	StartedAt   time.Time // of its first attempt; set only while it is leased
+	Attempts    int       // including the current one
 	Seq         int64
 	Owner       ID     // of the lease
 	Trace       Trace  // of the request

@@ -29,6 +29,9 @@ ALTER TABLE jobs ALTER COLUMN body SET STORAGE EXTERNAL; -- compressed already
 CREATE INDEX jobs_by_kind ON jobs (business_id, kind, id);
 CREATE INDEX jobs_failed ON jobs (business_id, id) WHERE state = 'failed';
 CREATE INDEX jobs_reruns ON jobs (business_id, rerun_of) WHERE rerun_of IS NOT NULL;
+-- A problem has at most one resend that has not ended.
+CREATE UNIQUE INDEX jobs_problem_resend ON jobs (business_id, subject)
+    WHERE kind = 'problem_resend' AND state IN ('queued', 'running');
 -- Jobs in which some objects failed.
 CREATE INDEX jobs_with_failures ON jobs (business_id, id) WHERE state = 'done' AND NOT dry_run
     AND (kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL

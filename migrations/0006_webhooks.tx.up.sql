@@ -71,6 +71,7 @@ CREATE TABLE problems (
     PRIMARY KEY (business_id, server, error_class, status)
 );
 CREATE INDEX problems_by_time ON problems (business_id, last_seen_at, id);
+CREATE INDEX problems_of_all_by_time ON problems (last_seen_at, id);
 
 -- Ended deliveries. Unfinished ones are in delivery_queue.
 CREATE TABLE deliveries (

@@ -20,6 +20,34 @@ CREATE TRIGGER cached_insert AFTER INSERT OR DELETE ON platforms
 CREATE TRIGGER cached_update AFTER UPDATE OF name, served_by, accept ON platforms
     FOR EACH ROW EXECUTE FUNCTION record_business_change();
 
+-- The tokens of credentials that plugins declare. One replica at a time renews them.
+CREATE TABLE platform_tokens (
+    id            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    business_id   bigint NOT NULL,
+    platform      text NOT NULL,
+    credential    text NOT NULL,
+    store_ref_id  text NOT NULL DEFAULT '',             -- of a store with own secrets; '': all others
+    sealed        bytea,                                -- sealed JSON: the tokens; null: none yet
+    version       bigint NOT NULL DEFAULT 0,            -- counts renewals
+    leased_by     uuid,
+    leased_until  timestamptz NOT NULL DEFAULT '-infinity',
+    renewed_at    timestamptz,                          -- null: never
+    expires_at    timestamptz,                          -- of the access token; null: unknown
+    failed_at     timestamptz,                          -- when a renewal last failed, since the last one that did not
+    failure       text NOT NULL DEFAULT '',             -- the reason
+    PRIMARY KEY (business_id, platform, credential, store_ref_id),
+    FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
+);
+
+-- When the next request to an endpoint with a rate limit is due.
+CREATE TABLE endpoint_rates (
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    endpoint    text NOT NULL,        -- name
+    next_at     timestamptz NOT NULL, -- without a burst
+    PRIMARY KEY (business_id, platform, endpoint)
+) WITH (fillfactor = 50);
+
 -- Other names of platforms, which clients have fixed in their code. Events name the platform by
 -- the alias that is sent, if there is one.
 CREATE TABLE platform_aliases (
@@ -52,6 +80,17 @@ CREATE TABLE callback_keys (
     platform    text NOT NULL,
     created_at  timestamptz NOT NULL
 );
+
+-- Nonces of authenticated callbacks, so that a replay is rejected. Each is remembered while its signature is valid.
+CREATE TABLE callback_nonces (
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    nonce       bytea NOT NULL,       -- SHA-256 of the name of the secret and the nonce
+    accepted    boolean NOT NULL,     -- false: a hub processes the request
+    expires_at  timestamptz NOT NULL, -- of an unaccepted one: when the request may be resent
+    PRIMARY KEY (business_id, platform, nonce)
+);
+CREATE INDEX callback_nonces_expiry ON callback_nonces (expires_at);
 
 -- Plugins, with the state that operators request.
 CREATE TABLE plugins (

@@ -11,7 +11,7 @@ CREATE TABLE publications (
     pending_references uuid[] NOT NULL DEFAULT '{}', -- references of changes without an outcome, the latest hundred
     first_marked_at    timestamptz,                 -- the first change that is not published; null: none
     due_at             timestamptz NOT NULL,
-    available_at       timestamptz NOT NULL,        -- claimable from then on: due_at, a retry, the end of a lease, infinity
+    available_at       timestamptz NOT NULL,        -- claimable then: due_at, a retry, the end of a lease, infinity
     owner              uuid,
     attempts           smallint NOT NULL DEFAULT 0, -- finished ones at the current menu
     call_id            uuid,                        -- of the current menu: its idempotency key

@@ -1,1 +1,1 @@
-DROP TABLE webhook_health, attempt_counts;
+DROP TABLE saved_views, webhook_health, attempt_counts;

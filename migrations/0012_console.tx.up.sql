@@ -29,4 +29,20 @@ CREATE TABLE webhook_health (
 );
 CREATE INDEX webhook_health_failing ON webhook_health (business_id, failing_since) WHERE failing_since IS NOT NULL;
 
+-- The filters of lists that users saved under a name.
+CREATE TABLE saved_views (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    id          bigint GENERATED ALWAYS AS IDENTITY,
+    user_id     bigint NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    owner       text NOT NULL,    -- email address of the user
+    list        text NOT NULL,    -- such as deliveries
+    name        text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 60),
+    filters     text NOT NULL CHECK (octet_length(filters) <= 2000), -- a query string
+    shared      boolean NOT NULL, -- with the other users of the business
+    created_at  timestamptz NOT NULL,
+    PRIMARY KEY (business_id, id),
+    UNIQUE (business_id, list, user_id, name)
+);
+CREATE INDEX saved_views_of_user ON saved_views (user_id);
+
 SELECT enable_rls();

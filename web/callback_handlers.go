@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -22,18 +23,9 @@ const headerPlatformSecret = "X-Platform-Secret"
 
 // postCallback processes a request of an aggregator before it responds. The aggregator's plugin parses the request.
 func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
-	business, err := strconv.ParseInt(c.Query("business", "0"), 10, 64)
-	if err != nil || business < 0 {
-		return core.Errorf(core.Invalid, "business must be the id of a business")
-	}
-	sent := readBody(c)
-	if sent.err != nil {
-		return sent.err
-	}
-	body := sent.bytes
-	callback := relay.InboundCallback{
-		Platform: pathParam(c, "platform"), Kind: pathParam(c, "kind"), Key: callbackKey(c),
-		Business: core.BusinessID(business), Headers: headers(c), Body: body,
+	callback, err := receivedCallback(c)
+	if err != nil {
+		return err
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), callback)
 	if err != nil {
@@ -41,7 +33,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 			s.Observer.CallbackUnverified()
 		}
 		s.Log.Info("callback rejected", "request", requestID(c), "platform", callback.Platform, "kind", callback.Kind,
-			"business", business, "reason", err)
+			"business", callback.Business, "reason", err)
 		return err
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
@@ -50,62 +42,125 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		caller.VerifiedBy} {
 		delete(callback.Headers, credential)
 	}
-	message, err := s.readCallback(c, relay.InboundRequest{
-		Caller: caller, Kind: callback.Kind, Query: cloneStrings(c.Queries()), Headers: callback.Headers, Body: body,
-		ReceivedAt: s.Clock.Now(),
-	})
-	switch {
-	case err != nil:
+	delete(callback.Query, caller.QueryKey)
+	request := relay.InboundRequest{Caller: caller, Kind: callback.Kind, Query: callback.Query,
+		Headers: callback.Headers, Body: callback.Body, ReceivedAt: s.Clock.Now()}
+	if err := s.throttle(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
+		s.recordUnread(c, request, err)
 		return err
+	}
+	if err := s.Callers.Claim(c.UserContext(), caller); err != nil {
+		return err
+	}
+	accepted := false
+	defer func() { s.endCallback(c, caller, accepted) }() // also after a panic
+	err = s.processCallback(c, request)
+	accepted = err == nil && c.Response().StatusCode() < http.StatusMultipleChoices
+	return err
+}
+
+// receivedCallback returns the request of an aggregator. A repeated query parameter is invalid, because the tenant and
+// the signature must have the same value of it.
+func receivedCallback(c *fiber.Ctx) (none relay.InboundCallback, err error) {
+	business, err := strconv.ParseInt(c.Query("business", "0"), 10, 64)
+	if err != nil || business < 0 {
+		return none, core.Errorf(core.Invalid, "business must be the id of a business")
+	}
+	uri := c.Request().URI()
+	if len(c.Queries()) != uri.QueryArgs().Len() {
+		return none, core.Errorf(core.Invalid, "each query parameter may occur only once")
+	}
+	sent := readBody(c)
+	return relay.InboundCallback{
+		Platform: pathParam(c, "platform"), Kind: pathParam(c, "kind"), Key: callbackKey(c),
+		Business: core.BusinessID(business), Method: strings.Clone(c.Method()), Path: string(uri.PathOriginal()),
+		RawQuery: string(uri.QueryString()), Query: cloneStrings(c.Queries()), Headers: headers(c), Body: sent.bytes,
+	}, sent.err
+}
+
+// endCallback ends the claim of the request's nonce. If that fails, the nonce is free when the claim expires. A replay
+// of an accepted request is then processed again, and changes nothing that is already stored.
+func (s *Server) endCallback(c *fiber.Ctx, caller relay.Caller, accepted bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), recordTimeout)
+	defer cancel()
+	if err := s.Callers.End(ctx, caller, accepted); err != nil {
+		s.Log.Warn("recording a nonce failed", "request", requestID(c), "business", caller.Business, "platform",
+			caller.Platform, "error", err)
+	}
+}
+
+// processCallback interprets a request, stores what it means and responds. If it contains an order that cannot be
+// read, the order is recorded as rejected.
+func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) error {
+	message, err := s.Callbacks.Read(c.UserContext(), request)
+	if err != nil && !message.IsCallback {
+		s.recordUnread(c, request, err)
+	}
+	if err != nil {
+		return err
+	}
+	var orderID int64
+	switch {
 	case message.Order != nil:
-		return s.placeCallback(c, caller, message.Order)
+		orderID, err = s.placeCallback(c, request.Caller, message.Order)
 	case message.Cancellation != nil:
-		return s.cancelCallback(c, caller, order.Cancellation{
-			Platform: caller.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID,
+		orderID, err = s.cancelCallback(c, request.Caller, order.Cancellation{
+			Platform: request.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID,
 			Reason: message.Cancellation.Reason})
 	case message.Outcome != nil:
-		if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, *message.Outcome); err != nil {
-			return err
+		err = s.Actions.Settle(c.UserContext(), request.Business, request.Platform, *message.Outcome)
+		if err == nil {
+			err = respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 		}
-		return respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 	default:
-		return respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
+		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}
+	if err == nil && message.Reply != nil {
+		sendReply(c, *message.Reply, orderID)
+	}
+	return err
 }
 
-// readCallback throttles and interprets a request. If it contains an order and fails, the order is recorded as
-// rejected.
-func (s *Server) readCallback(c *fiber.Ctx, request relay.InboundRequest) (message relay.Message, err error) {
-	if err = s.throttle(c, request.Business, LimitCallbacks, request.Platform); err == nil {
-		message, err = s.Callbacks.Read(c.UserContext(), request)
+// sendReply replaces the hub's response to a request, which has succeeded, by that of the plugin. A browser must not
+// run its body.
+func sendReply(c *fiber.Ctx, reply relay.Reply, orderID int64) {
+	c.Set(fiber.HeaderContentType, "text/plain; charset=utf-8")
+	for name, value := range reply.Headers {
+		c.Set(name, value)
 	}
-	if err == nil {
-		return message, nil
-	}
-	if id, ok := s.Callbacks.HasOrder(request); ok {
-		rejection := order.NewRejection(err, request.Body)
-		rejection.PlatformOrderID = cmp.Or(id, rejection.PlatformOrderID)
-		rejection.Business, rejection.Platform = request.Business, request.Platform
-		s.storeRejection(c, rejection)
-	}
-	return message, err
+	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
+	c.Status(reply.Status).Response().SetBodyRaw(reply.BodyFor(orderID))
 }
 
-// cancelCallback cancels an order for its aggregator. The order may arrive after its cancellation.
-func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation order.Cancellation) error {
+// recordUnread records a request that contains an order as a rejected order.
+func (s *Server) recordUnread(c *fiber.Ctx, request relay.InboundRequest, reason error) {
+	id, ok := s.Callbacks.HasOrder(request)
+	if !ok {
+		return
+	}
+	rejection := order.NewRejection(reason, request.Body)
+	rejection.PlatformOrderID = cmp.Or(id, rejection.PlatformOrderID)
+	rejection.Business, rejection.Platform = request.Business, request.Platform
+	s.storeRejection(c, rejection)
+}
+
+// cancelCallback cancels an order for its aggregator, and responds. The order may arrive after its cancellation.
+func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation order.Cancellation) (int64, error) {
 	id, from, err := s.Orders.Cancel(c.UserContext(), caller.Business, cancellation)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case id == 0:
-		return respond(c, http.StatusOK,
+		return 0, respond(c, http.StatusOK,
 			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
-	return respond(c, http.StatusOK,
+	return id, respond(c, http.StatusOK,
 		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
 }
 
-func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) error {
+// placeCallback stores an order of an aggregator, and responds.
+func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) (int64, error) {
 	result, err := s.placeCallbackOrder(c, caller, body)
 	if err != nil {
 		s.recordRejected(c, caller.Business, caller.Platform, body, err)
@@ -114,9 +169,10 @@ func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) e
 		err = errors.Join(err, s.rejectOrder(c, caller, body, err))
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
+	return result.OrderID, respond(c, http.StatusOK,
+		orderResponse{"success", placedMessage(result), result.OrderID})
 }
 
 func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []byte) (order.PlaceResult, error) {

@@ -33,8 +33,9 @@ func TestOpenAPIHasEveryMenuField(t *testing.T) {
 		"Item":              menu.ItemObject{}, "StoredItem": menu.APIItem{}, "EffectiveItem": menu.EffectiveItem{},
 		"OptionGroup": menu.OptionGroupObject{}, "StoredOptionGroup": menu.APIOptionGroup{},
 		"EffectiveOptionGroup": menu.EffectiveOptionGroup{},
-		"Option":               menu.OptionObject{}, "StoredOption": menu.APIOption{}, "EffectiveOption": menu.EffectiveOption{},
-		"Tax": menu.TaxObject{}, "StoredTax": menu.APITax{},
+		"Option":               menu.OptionObject{}, "StoredOption": menu.APIOption{},
+		"EffectiveOption": menu.EffectiveOption{},
+		"Tax":             menu.TaxObject{}, "StoredTax": menu.APITax{},
 		"Charge": menu.ChargeObject{}, "StoredCharge": menu.APICharge{},
 	} {
 		require.Contains(t, schemas, name)
@@ -42,7 +43,8 @@ func TestOpenAPIHasEveryMenuField(t *testing.T) {
 		if name == "StoredTax" || name == "StoredCharge" {
 			described = append(described, "ref_id") // they have none
 		}
-		require.ElementsMatch(t, jsonNames(object), described, "the schema %s and %T have the same fields", name, object)
+		require.ElementsMatch(t, jsonNames(object), described, "the schema %s and %T have the same fields", name,
+			object)
 	}
 }
 
@@ -78,8 +80,9 @@ func TestOpenAPIHasTheBoundsOfMenuFields(t *testing.T) {
 		return fmt.Sprint(err)
 	}
 	schemas, checked := openAPIDocument(t).Components.Schemas, 0
-	for kind, schema := range map[string]string{"categories": "Category", "items": "Item", "option_groups": "OptionGroup",
-		"options": "Option"} {
+	for kind, schema := range map[string]string{"categories": "Category", "items": "Item",
+		"option_groups": "OptionGroup",
+		"options":       "Option"} {
 		for name, property := range schemas[schema].Value.Properties {
 			if property.Value.Enum != nil {
 				continue
@@ -90,7 +93,8 @@ func TestOpenAPIHasTheBoundsOfMenuFields(t *testing.T) {
 				checked++
 			}
 			for _, value := range right {
-				require.NotContains(t, decode(kind, name, value), name+" must", "%s %s rejects %.40v", schema, name, value)
+				require.NotContains(t, decode(kind, name, value), name+" must", "%s %s rejects %.40v", schema, name,
+					value)
 			}
 			typ := property.Value.Type
 			if plain := typ.Includes("integer") || typ.Includes("number"); plain {

@@ -33,7 +33,8 @@ func TestOpenAPIIsValid(t *testing.T) {
 		assert.Contains(t, document.Webhooks, string(event))
 	}
 	assert.Len(t, document.Webhooks, len(core.EventTypes()))
-	assert.NotRegexp(t, `"<[a-z_]+>"|\{(retry_[a-z]+|[a-z]+_values)\}`, string(OpenAPI()), "every variable is filled in")
+	assert.NotRegexp(t, `"<[a-z_]+>"|\{(retry_[a-z]+|[a-z]+_values)\}`, string(OpenAPI()),
+		"every variable is filled in")
 }
 
 var parameterPattern = regexp.MustCompile(`:([a-z_]+)`)

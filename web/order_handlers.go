@@ -41,9 +41,9 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
 }
 
-// refuseOrder records a rejected order and returns its error. No statement may have checked the caller's key yet.
+// refuseOrder records a rejected order and returns its error, or that of a key that no longer works.
 func (s *Server) refuseOrder(c *fiber.Ctx, caller core.Caller, body []byte, reason error) error {
-	if err := s.checkKey(c, reason); err != nil {
+	if err := s.checkKey(c); err != nil {
 		return err
 	}
 	s.recordRejected(c, caller.Business, caller.Platform, body, reason)
@@ -104,7 +104,7 @@ func (s *Server) recordRejected(c *fiber.Ctx, business core.BusinessID, platform
 	s.storeRejection(c, rejection)
 }
 
-// recordTimeout bounds the wait for the record of a rejected or repeated order, because its sender waits too.
+// recordTimeout bounds each wait for the record of a rejected or repeated order, because its sender waits too.
 const recordTimeout = 2 * time.Second
 
 func (s *Server) storeRejection(c *fiber.Ctx, rejection order.Rejection) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -183,7 +184,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		c.Locals(localUnread, max(maxUnread, r.body.Bytes))
 		if err := s.admit(c, r, caller); err != nil {
 			if r.isPostOrder() {
-				return cmp.Or(s.checkKey(c, err), err)
+				return cmp.Or(s.checkKey(c), err)
 			}
 			return err
 		}
@@ -218,14 +219,16 @@ func (s *Server) authenticate(c *fiber.Ctx, r route) (core.Caller, error) {
 	return s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
 }
 
-// checkKey returns the error of the key of a rejected order. Its cached key has not been checked. A hub that is
-// unavailable does not check it.
-func (s *Server) checkKey(c *fiber.Ctx, rejection error) error {
-	if core.CodeOf(rejection) == core.Unavailable {
-		return nil
+// checkKey returns the error of the key of a rejected order if the key no longer works. Possibly no statement has
+// checked the cached key. A key that cannot be read counts as working, so that the rejection is recorded.
+func (s *Server) checkKey(c *fiber.Ctx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), recordTimeout)
+	defer cancel()
+	_, err := s.Authenticator.Authenticate(ctx, c.Get(fiber.HeaderAuthorization))
+	if code := core.CodeOf(err); code == core.Unauthenticated || code == core.Forbidden {
+		return err
 	}
-	_, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
-	return err
+	return nil
 }
 
 // describeNotFound adds the path parameter to a NotFound error without violations.

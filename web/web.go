@@ -117,9 +117,11 @@ type Actions interface {
 	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
 }
 
-// Callers authenticates callbacks of platforms.
+// Callers authenticates callbacks of platforms, and refuses those with a repeated nonce.
 type Callers interface {
 	Authenticate(ctx context.Context, knock relay.InboundCallback) (relay.Caller, error)
+	Claim(ctx context.Context, caller relay.Caller) error
+	End(ctx context.Context, caller relay.Caller, accepted bool) error
 }
 
 // Toggles opens and closes stores, and enables and disables items. When a method returns, the hub's state has changed

@@ -46,19 +46,18 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
-		}}
+		},
+		Filters: &shell.Filters{Names: filterNames, Check: checkFilters}}
 }
 
 // List shows the audit trail of the business, or of the hub when there is no business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"),
-		Limit: v.Limit()}
-	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
+	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if err != nil {
 		return err
 	}
-	f.From, f.To = times.From, times.To
+	f.Limit = v.Limit()
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
 	found, err := p.Trail.Audit(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 		"dns":           {failing(webhook.DNS, 0), ui.Err, "server name", "DNS entry"},
 		"tls":           {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
 		"connect": {failing(webhook.Connect, 0), ui.Err, "no connection to the server",
-			"accepts no new orders"},
+			"New orders do not reach the POS"},
 		"timeout": {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
 		"broken": {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response",
 			"crashes"},
@@ -176,13 +176,13 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 			LastClass: webhook.Timeout},
 			ui.Err, "Failed after 6 attempts: no response", "may have received it"},
 		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 1, LastError: "410"}, ui.Err,
-			"Failed after 1 attempt: 410", "Resend it"},
+			"Failed after 1 attempt: 410", "resend it"},
 		{webhook.DeliveryRecord{State: webhook.Held, HeldReason: webhook.WebhookPaused, LastError: "503"},
 			ui.Held, "Waiting: the webhook is paused.", "The latest attempt failed: 503."},
 		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Wait, "Pending: the first attempt", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
-			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The previous " +
-			"attempt failed: 503", ""},
+			LastClass: webhook.Status}, ui.Warn,
+			"Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The previous attempt failed: 503", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since,
 			LastClass: webhook.ConnectionBroken},
 			ui.Warn, "attempt 3 of 6", "with the same id (webhook-id)"},
@@ -284,7 +284,8 @@ func requireExplainedItems(t *testing.T, rows map[string]explainedItem) {
 				Stores: 1}}, since)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
-			visibility := ItemVisibility(row.item, console.ItemPlace{Platform: "web", Reason: row.reason}, Platform{}, since)
+			visibility := ItemVisibility(row.item, console.ItemPlace{Platform: "web", Reason: row.reason},
+				Platform{}, since)
 			require.Contains(t, visibility.Label+": "+visibility.Why, row.store)
 		})
 	}
@@ -295,7 +296,8 @@ func TestItemStateIsExplained(t *testing.T) {
 	requireExplainedItems(t, map[string]explainedItem{
 		"inactive in the catalogue": {console.ItemDetail{}, console.PlaceReason(menu.Inactive), ui.Err,
 			"inactive in the master", "Not shown"},
-		"in an inactive category": {console.ItemDetail{Item: active, Categories: []console.ItemCategory{{RefID: "mains"}}},
+		"in an inactive category": {console.ItemDetail{Item: active,
+			Categories: []console.ItemCategory{{RefID: "mains"}}},
 			console.PlaceReason(menu.CategoryInactive), ui.Err, "mains is inactive", "Not shown"},
 		"under an inactive one": {console.ItemDetail{Item: active,
 			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}},

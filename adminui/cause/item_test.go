@@ -26,7 +26,8 @@ func item(change func(*console.ItemDetail)) console.ItemDetail {
 }
 
 func tasty(plugin *console.Plugin, published *publish.Publication) Platform {
-	return Platform{Platform: core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, Plugin: plugin, Published: published}
+	return Platform{Platform: core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, Plugin: plugin,
+		Published: published}
 }
 
 func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
@@ -54,7 +55,8 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 		{item: broken, reason: console.PlaceReason(menu.BreaksRule), state: ui.Err,
 			says: "no calories (rule nutrition); The platform does not accept the item: no image (rule photo)"},
 		{item: item(nil), reason: console.PlaceReason(menu.NotSold), state: ui.Neutral, says: "does not sell it"},
-		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn, says: "Not available at this store"},
+		{item: item(nil), reason: console.PlaceReason(menu.Unavailable), state: ui.Warn,
+			says: "Not available at this store"},
 		{item: item(nil), reason: console.PlaceReason(menu.OutOfStock), state: ui.Warn, says: "Out of stock"},
 		{item: item(nil), reason: console.PlaceReason(menu.OptionsMissing), state: ui.Warn, says: "group size requires",
 			change: func(p *console.ItemPlace) { p.UnmetGroup = "size" }},
@@ -67,7 +69,8 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}}},
 		{item: item(nil), state: ui.OK, says: "Shown: ", published: &publish.Publication{State: publish.Published,
 			Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}}},
-		{item: item(nil), reason: console.PlaceOldMenu, state: ui.Warn, says: "Old menu: The platform shows the menu of",
+		{item: item(nil), reason: console.PlaceOldMenu, state: ui.Warn,
+			says:      "Old menu: The platform shows the menu of",
 			published: &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422"}},
 		{item: item(nil), reason: console.PlaceMenuFailed, state: ui.Err, says: "Not shown: The menu was not published",
 			published: &publish.Publication{State: publish.Failed, Message: "it answered 422"}},
@@ -107,17 +110,19 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 	}{
 		{at("", 3), ui.OK, "Customers can order it at 3 of 3 stores", "",
 			"Customers can order the item at all 3 stores that sell it."},
-		{at(console.PlaceReason(menu.OutOfStock), 3), ui.Err, "Customers can order it at 0 of 3 stores", "3 stores out of stock",
+		{at(console.PlaceReason(menu.OutOfStock), 3), ui.Err, "Customers can order it at 0 of 3 stores",
+			"out of stock: 3 stores",
 			"The item is out of stock at every store that sells it."},
 		{at(console.PlaceReason(menu.Unavailable), 1), ui.Err, "Customers can order it at 0 of 1 store",
-			"1 store not available", "The item is not available at any store"},
+			"not available: 1 store", "The item is not available at any store"},
 		{nil, ui.Neutral, "Not shown", "No store on this platform sells it", "No store sells this item."},
 		{at(console.PlaceUnlisted, 2), ui.Neutral, "Not shown", "No store on this platform sells it",
 			"Customers cannot order the item on any platform."},
-		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores", "2 stores waiting for a first menu there",
+		{at(console.PlaceFirstMenu, 2), ui.Warn, "Customers can order it at 0 of 2 stores",
+			"waiting for a first menu there: 2 stores",
 			"Customers cannot order the item yet, because the first menus are being published."},
 		{append(at("", 1), at(console.PlaceNoOrders, 2)...), ui.Warn, "Customers can order it at 1 of 3 stores",
-			"2 stores not taking orders", "Customers can order the item on all platforms, but not at all stores."},
+			"not taking orders: 2 stores", "Customers can order the item on all platforms, but not at all stores."},
 	} {
 		state, label, why := ItemOnPlatform(item(nil), "web", row.counts)
 		require.Equal(t, []any{row.state, row.label, row.why}, []any{state, label, why})
@@ -137,7 +142,7 @@ func TestStoreWithoutItemsIsNotLive(t *testing.T) {
 	require.Empty(t, NoItems(map[menu.Reason]int{menu.Orderable: 1, menu.OutOfStock: 2}))
 	require.Contains(t, NoItems(nil), "The store sells no items.")
 	why := NoItems(map[menu.Reason]int{menu.Unavailable: 10, menu.OutOfStock: 2})
-	require.Equal(t, "Customers can order none of its 12 items: 10 not available, 2 out of stock.", why)
+	require.Equal(t, "Customers can order none of its 12 items (not available: 10, out of stock: 2).", why)
 	for _, servedBy := range []string{core.ServedByMerchant, "aggregator-a"} {
 		require.Equal(t, Visibility{ui.Err, "No item to order", why, AtItems}, StoreVisibility(openStore(nil),
 			Platform{Platform: core.Platform{Name: "web", ServedBy: servedBy}, NoItems: why}, since))

@@ -61,7 +61,8 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			ui.Warn, "3 orders were rejected and have not been accepted since. The last was rejected " +
 				"on 21 Nov at 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
-		{RejectedOrders(console.RejectedOrders{Count: 452, At: since, Reason: "plugin a is unavailable", HubFault: true},
+		{RejectedOrders(console.RejectedOrders{Count: 452, At: since, Reason: "plugin a is unavailable",
+			HubFault: true},
 			time.UTC),
 			ui.Err, "452 orders could not be accepted and have not arrived since. The last was rejected on " +
 				"21 Nov at 09:30 UTC: plugin a is unavailable.", "the platform must resend them"},
@@ -82,14 +83,16 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 	require.Equal(t, ui.Cause{State: ui.Run,
 		Text: "a has received the applied changes for 12 stores; b has not received these changes for 1 " +
 			"store yet, because the plugin is not running.",
-		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's own website and apps fetch the menu " +
+		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's " +
+			"own website and apps fetch the menu " +
 			"themselves."}, cause)
 	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,
 		Text: "a rejected these changes for 3 stores: no image; b has not received these changes for 2 " +
 			"stores yet.",
-		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's own website and apps fetch the menu " +
+		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's " +
+			"own website and apps fetch the menu " +
 			"themselves."}, cause)
 	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
 }

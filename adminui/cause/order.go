@@ -50,9 +50,7 @@ func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 	causes := []ui.Cause{currentState(o, zone)}
 	causes = append(causes, deliveryCauses(o, now, zone)...)
 	for _, r := range o.Repeats {
-		causes = append(causes, ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseSentAgain, Moment(r.Last, zone), ActorName(r.Actor)),
-			Detail: fmt.Sprintf(text.RemedySentAgain, r.Differences)})
+		causes = append(causes, o.repeatCause(r, zone))
 	}
 	causes = append(causes, callCauses(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
@@ -61,6 +59,22 @@ func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 			Detail: Flag(o.Flags[0], o.Currency)})
 	}
 	return causes
+}
+
+// repeatCause explains a repeat with other content. It needs no action once the order has ended.
+func (o OrderFacts) repeatCause(r console.OrderRepeat, zone *time.Location) ui.Cause {
+	kept := text.SentAgainKept
+	if slices.ContainsFunc(o.Deliveries, func(d webhook.DeliveryRecord) bool {
+		return d.EventType == core.OrderPlaced && d.State == webhook.Delivered
+	}) {
+		kept = text.SentAgainDelivered
+	}
+	c := ui.Cause{State: ui.Warn, Detail: fmt.Sprintf(text.RemedySentAgain, r.Differences),
+		Text: fmt.Sprintf(text.CauseSentAgain, Moment(r.Last, zone), ActorName(r.Actor), kept)}
+	if o.State == order.Completed || o.State == order.Cancelled {
+		c.State = ui.Neutral
+	}
+	return c
 }
 
 func currentState(o OrderFacts, zone *time.Location) ui.Cause {

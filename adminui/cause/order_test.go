@@ -131,6 +131,35 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 	})
 }
 
+func TestRepeatOfAnOrderIsExplained(t *testing.T) {
+	failed := webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Failed, Attempts: 6}
+	status := webhook.DeliveryRecord{EventType: "order_status_update", State: webhook.Delivered}
+	for name, row := range map[string]struct {
+		state      order.State
+		deliveries []webhook.DeliveryRecord
+		colour     ui.State
+		says       string
+	}{
+		"delivered":     {order.Placed, []webhook.DeliveryRecord{received}, ui.Warn, "The POS has the first one."},
+		"to one of two": {order.Placed, []webhook.DeliveryRecord{failed, received}, ui.Warn, "The POS has"},
+		"no webhook":    {order.Placed, nil, ui.Warn, "The hub kept the first one."},
+		"failed":        {order.Placed, []webhook.DeliveryRecord{failed}, ui.Warn, "The hub kept the first"},
+		"only a status": {order.Placed, []webhook.DeliveryRecord{status}, ui.Warn, "The hub kept the first"},
+		"completed":     {order.Completed, []webhook.DeliveryRecord{received}, ui.Neutral, "The POS has"},
+		"cancelled":     {order.Cancelled, []webhook.DeliveryRecord{failed}, ui.Neutral, "The hub kept"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repeats := []console.OrderRepeat{{Last: since, Actor: "key:shop",
+				Differences: "item dal: quantity 1, in the repeat 2"}}
+			causes := Order(OrderFacts{State: row.state, Deliveries: row.deliveries, Repeats: repeats}, since, time.UTC)
+			repeat := causes[len(causes)-1]
+			require.Equal(t, row.colour, repeat.State)
+			require.Contains(t, repeat.Text, row.says)
+			require.Contains(t, repeat.Detail, "Differences: item dal: quantity 1")
+		})
+	}
+}
+
 func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"rider status rejected": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,

@@ -59,7 +59,7 @@ func NoItems(offers map[menu.Reason]int) string {
 	for _, reason := range console.ItemReasons() {
 		if n := offers[menu.Reason(reason)]; n > 0 {
 			total += n
-			parts = append(parts, fmt.Sprintf(text.ReasonCount, ui.Number(n), ItemPlaceLabel(reason)))
+			parts = append(parts, fmt.Sprintf(text.ReasonOf, ItemPlaceLabel(reason), ui.Number(n)))
 		}
 	}
 	if total == 0 {
@@ -112,8 +112,8 @@ func itemPlatforms(platforms []string, counts []console.ItemPlaceCount) []itemPl
 				}
 				p.soft = p.soft && slices.Contains(softReasons, reason)
 				p.down = p.down && reason == console.PlacePluginDown
-				p.parts = append(p.parts, fmt.Sprintf(text.ReasonCount, ui.Count(c.Stores, text.OneStore, text.Stores_),
-					ItemPlaceLabel(reason)))
+				p.parts = append(p.parts, fmt.Sprintf(text.ReasonOf, ItemPlaceLabel(reason),
+					ui.Count(c.Stores, text.OneStore, text.Stores_)))
 			}
 		}
 		list[i] = p

@@ -53,13 +53,13 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 			Detail: sentences(connects(p), lastFault(reason), text.RemedyPluginBackoff)}
 	case state == pluginhost.Degraded:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since),
-			Detail: sentences(lastFault(cmp.Or(p.Reason, p.Health)), lastFault(fault))}
+			Detail: degradedDetail(p, zone)}
 	case p.SetAside > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginSetAside, p.ID,
 			ui.Count(int64(p.SetAside), text.OneAsideRequest, text.AsideRequests)), Detail: text.RemedyPluginSetAside}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
-			Detail: fmt.Sprintf(text.CausePluginLast, Moment(p.Faults[0].At, zone), fault)}
+			Detail: lastFaultAt(p.Faults[0], zone)}
 	case state == pluginhost.Ready:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since)}
 	default:
@@ -112,7 +112,22 @@ func lastFault(fault string) string {
 	return fmt.Sprintf(text.PluginFault, strings.TrimSuffix(fault, "."))
 }
 
-// sentences joins those that are not empty.
-func sentences(list ...string) string {
-	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+// degradedDetail names the problem of a degraded plugin, then its last fault if it is another one.
+func degradedDetail(p console.Plugin, zone *time.Location) string {
+	problem, fault := cmp.Or(p.Reason, p.Health), ""
+	if len(p.Faults) > 0 && (problem == "" || p.Faults[0].Text != problem) {
+		fault = lastFaultAt(p.Faults[0], zone)
+	}
+	if problem != "" {
+		problem = fmt.Sprintf(text.PluginProblem, strings.TrimSuffix(problem, "."))
+	}
+	return sentences(problem, fault)
 }
+
+// lastFaultAt names a fault with its time.
+func lastFaultAt(f console.PluginFault, zone *time.Location) string {
+	return fmt.Sprintf(text.CausePluginLast, Moment(f.At, zone), strings.TrimSuffix(f.Text, "."))
+}
+
+// sentences joins those that are not empty.
+func sentences(list ...string) string { return ui.JoinNonEmpty(" ", list...) }

@@ -23,7 +23,7 @@ func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
 func TestPluginStateIsExplained(t *testing.T) {
 	missing := pluginIn("ready", true)
 	missing.Hubs = nil
-	degraded := pluginIn("degraded", true)
+	degraded := pluginIn("degraded", true, "no memory")
 	degraded.Health = "it says that it is degraded: the cache is cold"
 	partly := pluginIn("ready", true)
 	partly.Hubs = append(partly.Hubs, console.PluginHub{State: "quarantined"})
@@ -49,7 +49,10 @@ func TestPluginStateIsExplained(t *testing.T) {
 		"degraded": {pluginIn("degraded", true), ui.Warn, "has reported a problem since 21 Nov 09:30 UTC."},
 		"degraded with a reason": {degraded, ui.Warn,
 			"has reported a problem since 21 Nov 09:30 UTC.\n" +
-				"Last fault: it says that it is degraded: the cache is cold."},
+				"Problem: it says that it is degraded: the cache is cold. The last fault was on 21 Nov at 09:30 " +
+				"UTC: no memory."},
+		"degraded by its last fault": {pluginIn("degraded", true, "no memory."), ui.Warn,
+			"UTC.\nThe last fault was on 21 Nov at 09:30 UTC: no memory."},
 		"starting": {pluginIn("starting", true), ui.Run, "is starting"},
 		"ready":    {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
 		"ready with requests set aside": {aside, ui.Warn,
@@ -64,8 +67,15 @@ func TestPluginStateIsExplained(t *testing.T) {
 	}
 }
 
+func TestDegradedPluginNamesTheSameProblemOnce(t *testing.T) {
+	degraded := pluginIn("degraded", true, "the cache is cold")
+	degraded.Reason = "the cache is cold"
+	require.Equal(t, "Problem: the cache is cold.", Plugin(degraded, time.UTC).Detail)
+}
+
 func TestPlatformNamesWhatServesIt(t *testing.T) {
-	require.Equal(t, "the merchant itself", ServedBy(core.Platform{ServedBy: core.ServedByMerchant}))
+	require.Equal(t, "the merchant itself (own website or app)",
+		ServedBy(core.Platform{ServedBy: core.ServedByMerchant}))
 	require.Equal(t, "plugin aggregator-a", ServedBy(core.Platform{ServedBy: "aggregator-a"}))
 }
 

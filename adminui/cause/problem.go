@@ -112,7 +112,7 @@ func problemRemedy(p console.Problem) string {
 func Resend(r console.ProblemResend, zone *time.Location) ui.Cause {
 	o, at := r.Outcome, Moment(r.CreatedAt, zone)
 	done, all := ui.Number(o.Delivered), ui.Number(o.Selected)
-	details := append([]string{fmt.Sprintf(text.ResendBy, ActorName(r.Actor))}, outcomeDetails(o)...)
+	details := append([]string{fmt.Sprintf(text.ResendBy, ActorName(r.Actor))}, outcomeDetails(o, r.Running())...)
 	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.ResendResult, at, done, all)}
 	switch {
 	case r.State == string(job.Failed):
@@ -129,12 +129,16 @@ func Resend(r console.ProblemResend, zone *time.Location) ui.Cause {
 	return cause
 }
 
-// outcomeDetails says which deliveries of a resend were not delivered.
-func outcomeDetails(o webhook.ResendOutcome) (details []string) {
+// outcomeDetails says which deliveries of a resend were not delivered. Deliveries may be pending when counting ends.
+func outcomeDetails(o webhook.ResendOutcome, counting bool) (details []string) {
+	pending := text.ResendPending
+	if !counting {
+		pending = text.ResendUncounted
+	}
 	for _, part := range []struct {
 		format string
 		count  int
-	}{{text.ResendPending, o.Pending()}, {text.ResendAgain, o.Failed}, {text.ResendSkipped, o.Selected - o.Sent}} {
+	}{{pending, o.Pending()}, {text.ResendAgain, o.Failed}, {text.ResendSkipped, o.Selected - o.Sent}} {
 		if part.count > 0 {
 			details = append(details, fmt.Sprintf(part.format, ui.Number(part.count)))
 		}
@@ -147,7 +151,7 @@ func problemResendCause(j console.Job) ui.Cause {
 	var o webhook.ResendOutcome
 	_ = json.Unmarshal(j.Result, &o)
 	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDelivered, ui.Number(o.Delivered),
-		ui.Count(o.Selected, text.OneDelivery, text.Deliveries_)), Detail: strings.Join(outcomeDetails(o), " ")}
+		ui.Count(o.Selected, text.OneDelivery, text.Deliveries_)), Detail: strings.Join(outcomeDetails(o, false), " ")}
 	if o.Delivered < o.Selected {
 		cause.State = ui.Warn
 	}

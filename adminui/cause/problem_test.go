@@ -74,6 +74,9 @@ func TestResendOfAProblemShowsItsResult(t *testing.T) {
 			"Resent by sam@a.example."},
 		"some skipped": {"done", webhook.ResendOutcome{Selected: 9, Sent: 7, Delivered: 7}, ui.Warn,
 			"7 of 9 delivered", "paused: 2."},
+		"some pending": {"done", webhook.ResendOutcome{Selected: 9, Sent: 9, Delivered: 7, Failed: 1}, ui.Warn,
+			"7 of 9 delivered", "sam@a.example. Still pending when counting stopped: 1. The hub counts for at " +
+				"most an hour. Failed again: 1."},
 		"stopped": {"failed", webhook.ResendOutcome{Selected: 9, Sent: 7, Delivered: 7}, ui.Err, "stopped", "no disk"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,4 +91,7 @@ func TestResendOfAProblemShowsItsResult(t *testing.T) {
 		Result: []byte(`{"selected":430,"sent":430,"delivered":412,"failed":18}`)}, nil)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "Delivered: 412 of 430 event deliveries.",
 		Detail: "Failed again: 18."}, ended)
+	ended = Job(console.Job{Kind: core.ProblemResendJob, State: "done",
+		Result: []byte(`{"selected":9,"sent":9,"delivered":7,"failed":0}`)}, nil)
+	require.Equal(t, "Still pending when counting stopped: 2. The hub counts for at most an hour.", ended.Detail)
 }

@@ -13,13 +13,17 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
 		"the aggregator responded with 401 Unauthorized": "Ask the support of the platform for the " +
-			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of this console: the hub then publishes the menus automatically.",
+			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of " +
+			"this console: the hub then publishes the menus automatically.",
 		"unknown partner key": "Ask the support of the platform for the " +
-			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of this console: the hub then publishes the menus automatically.",
-		"the server name api.example.com was not found on the public internet": "Ask the support of the platform for the " +
-			"right value of the URL api. Then enter it in the platform settings of this console: the hub then publishes the menus automatically.",
+			"right value of the secret api_key, the hub's login there. Then enter it in the platform settings of " +
+			"this console: the hub then publishes the menus automatically.",
+		"the server name api.example.com was not found on the public internet": "Ask the support of the platform for " +
+			"the right value of the URL api. Then enter it in the platform settings of this console: the hub then " +
+			"publishes the menus automatically.",
 		`the platform has no URL for the endpoint "api" of its plugin`: "Ask the support of the platform for the " +
-			"right value of the URL api. Then enter it in the platform settings of this console: the hub then publishes the menus automatically.",
+			"right value of the URL api. Then enter it in the platform settings of this console: the hub then " +
+			"publishes the menus automatically.",
 		"the aggregator responded with 503 Service Unavailable": "",
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",

@@ -103,7 +103,7 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 	default:
 		details = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
 	}
-	cause.Detail = strings.Join(slices.DeleteFunc(details, func(texts string) bool { return texts == "" }), " ")
+	cause.Detail = sentences(details...)
 	return cause
 }
 

@@ -86,15 +86,35 @@ func (s Choice) options(selected string) []ui.Option {
 	return options
 }
 
-// Send downloads the body with a key.
-func (s Choice) Send(c *fiber.Ctx, key string) error {
-	body, known := s.find(key)
-	if !known {
-		return core.Errorf(core.NotFound, text.NotFound)
+// Source returns the bodies of a page, and a link to the page.
+type Source func(c *fiber.Ctx, v *shell.PageContext) (ui.Link, Choice, error)
+
+// Diff returns the handler that compares two bodies of a page.
+func Diff(read Source) shell.Handler {
+	return func(c *fiber.Ctx, v *shell.PageContext) error {
+		page, choice, err := read(c, v)
+		if err != nil {
+			return err
+		}
+		return choice.Show(c, v, shell.Head{Title: text.DiffTitle, Parent: page})
 	}
-	raw, err := body.Read(c.UserContext())
-	if err != nil {
-		return err
+}
+
+// Download returns the handler that sends the body of a page with the key of the URL.
+func Download(read Source) shell.Handler {
+	return func(c *fiber.Ctx, v *shell.PageContext) error {
+		_, choice, err := read(c, v)
+		if err != nil {
+			return err
+		}
+		body, known := choice.find(c.Params("key"))
+		if !known {
+			return core.Errorf(core.NotFound, text.NotFound)
+		}
+		raw, err := body.Read(c.UserContext())
+		if err != nil {
+			return err
+		}
+		return ui.File(c, body.Key+".txt", raw)
 	}
-	return ui.File(c, body.Key+".txt", raw)
 }

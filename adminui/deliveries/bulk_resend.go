@@ -2,10 +2,7 @@ package deliveries
 
 import (
 	"cmp"
-	"fmt"
-	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -64,18 +61,16 @@ func (p Pages) BulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
-	// ids have millisecond resolution; include the current one
-	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
-	selector, err := selectorOf(value, v.Zone, at)
+	counted := NewSnapshot(v)
+	selector, err := selectorOf(value, v.Zone, counted.At)
 	if err != nil {
 		return err
 	}
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
-	if err != nil {
+	if counted.Count, err = p.Deliveries.Count(c.UserContext(), v.Business.ID, selector); err != nil {
 		return err
 	}
 	_, state := stateOf(selector.State)
-	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(ui.Number(count))},
+	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(ui.Number(counted.Count))},
 		{Label: text.BulkResendCounted, Cell: ui.TimeCell(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
 		{Label: text.Event, Cell: ui.T(string(selector.EventType))},
 		{Label: text.Webhook, Cell: ui.T(value("webhook"))},
@@ -88,21 +83,14 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		facts = append(facts[:len(facts)-2], ui.Fact{Label: text.FailedFrom, Cell: fromCell(v, selector.EndedFrom)},
 			ui.Fact{Label: text.FailedBy, Cell: ui.T(v.At(selector.EndedBy).Exact())})
 	}
-	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
-	button := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: v.Link("deliveries/again/"),
-		Token: v.Token(), ReasonLabel: text.Why, Help: fmt.Sprintf(text.BulkResendHelp, counted),
-		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
-			{Label: "count", Value: fmt.Sprint(count)}}}
+	button := counted.Button(v, v.Link("deliveries/again/"), text.BulkResendHelp)
 	for _, name := range filterNames {
 		button.Hidden = append(button.Hidden, ui.Option{Label: name, Value: value(name)})
 	}
 	head := shell.Head{Title: text.BulkResendTitle,
 		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
-	if problem != "" {
-		c.Status(http.StatusConflict)
-		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
-	}
-	return v.Show(c, head, bulkResendPage(facts, button, count > 0))
+	ShowChanged(c, &head, problem)
+	return v.Show(c, head, bulkResendPage(facts, button, counted.Count > 0))
 }
 
 func fromCell(v *shell.PageContext, from time.Time) ui.Cell {
@@ -116,12 +104,11 @@ func fromCell(v *shell.PageContext, from time.Time) ui.Cell {
 // new count instead.
 func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	value := func(name string) string { return shell.Field(c, name) }
-	at, err := strconv.ParseInt(value("at"), 10, 64)
-	counted, countErr := strconv.Atoi(value("count"))
-	if err != nil || countErr != nil {
-		return core.Errorf(core.Invalid, text.FormOld)
+	counted, err := ReadSnapshot(c)
+	if err != nil {
+		return err
 	}
-	selector, err := selectorOf(value, v.Zone, time.UnixMilli(at).UTC())
+	selector, err := selectorOf(value, v.Zone, counted.At)
 	if err != nil {
 		return err
 	}
@@ -129,8 +116,8 @@ func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if count != counted || count == 0 {
-		return p.showBulkResend(c, v, value, fmt.Sprintf(text.BulkResendChanged, ui.Number(counted), ui.Number(count)))
+	if changed := counted.Changed(count); changed != "" {
+		return p.showBulkResend(c, v, value, changed)
 	}
 	job, err := selector.Job(v.Business.ID, count, v.Now)
 	if err != nil {

@@ -58,18 +58,20 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	page := v.Link("deliveries/" + d.ID.String() + "/")
 	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType),
 		Parent: ui.Link{Href: page, Label: d.ID.String()}}
-	choice := compare.Choice{After: thisBody, Missing: text.DiffNoBefore, Bodies: []compare.Body{{Key: thisBody,
+	choice := compare.Choice{After: thisBody, Bodies: []compare.Body{{Key: thisBody,
 		Label: fmt.Sprintf(text.DiffThis, v.At(d.CreatedAt).Exact()), Read: read}}}
 	previous, before, err := p.previous(c.UserContext(), v, d)
 	if err != nil {
 		return err
 	}
 	if before != nil {
-		choice.Before, choice.Missing = BodyKey(previous), ""
+		choice.Before = BodyKey(previous)
 		choice.Bodies = append(choice.Bodies, compare.Static(choice.Before, fmt.Sprintf(text.DiffEarlier,
 			v.At(core.TimeOf(previous)).Exact()), before))
 		head.Links = []ui.Link{{Href: v.Link("deliveries/" + previous.String() + "/"),
 			Label: text.Delivery + " " + v.At(core.TimeOf(previous)).Exact()}}
+	} else if d.WebhookID != 0 {
+		choice.Missing = text.DiffNoBefore
 	}
 	related, err := p.related(c.UserContext(), v, d)
 	if err != nil {

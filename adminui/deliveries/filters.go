@@ -68,6 +68,12 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	return f, err
 }
 
+// checkFilters returns the error of parseFilter.
+func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
+	_, err := parseFilter(get, now, zone)
+	return err
+}
+
 // addFilters adds the filters to a list.
 func addFilters(list *ui.List, v *shell.PageContext, f filter) {
 	of, label := "", text.Created

@@ -40,7 +40,8 @@ func TestBulkResendSelectsByItsFilters(t *testing.T) {
 	}
 	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "webhook=0", "webhook=-3",
 		"webhook=99999999999999999999", "state=oops", "state=held", "state=pending",
-		"order=W-7", "status=99", "status=ok", "of=failed&state=delivered", "when=2h", "order=-1", "from=yesterday", "to=12:00", "from=2026-11-21T03:00&to=2026-11-21T03:00"} {
+		"order=W-7", "status=99", "status=ok", "of=failed&state=delivered", "when=2h", "order=-1", "from=yesterday",
+		"to=12:00", "from=2026-11-21T03:00&to=2026-11-21T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
 		_, err = selectorOf(values.Get, zone, at)

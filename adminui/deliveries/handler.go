@@ -73,9 +73,11 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
+			shell.Get(path+":id/response/:attempt", access.Viewer, p.Response),
 			shell.Post(path+":id/retry/", access.Support, p.Resend),
 		},
-		Done: map[string]string{"retried": text.DeliveriesRetry, "again": text.BulkResendQueued}}
+		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Done:    map[string]string{"retried": text.DeliveriesRetry, "again": text.BulkResendQueued}}
 }
 
 // jobEvents are the events whose reference is a job.
@@ -246,8 +248,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	page := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: attemptViews(v, attempts),
-		payload:     ui.PayloadOf("payload", text.Payload, payload, maxShownPayload, page+"payload.json"),
+	view := deliveryView{attempts: attemptViews(v, page, attempts),
+		payload:     ui.PayloadOf("payload", text.Payload, payload, ui.MaxShown, page+"payload.json"),
 		downloadURL: page + "payload.json",
 		curl:        curl(d, attempts, payload)}
 	status, err := p.statusCause(c.UserContext(), v, d, attempts)
@@ -314,8 +316,11 @@ func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
 	if d.Attempts == 0 && (d.State == webhook.Pending || d.HeldReason == webhook.EndpointDown) {
 		button.Label = text.SendNow
 	}
-	if d.State == webhook.Delivered {
+	switch d.State {
+	case webhook.Delivered:
 		button.Help = text.RetryDelivered
+	case webhook.Pending, webhook.Held:
+		button.Help = text.RetryWaiting
 	}
 	return &button
 }

@@ -3,13 +3,17 @@ package deliveries
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -34,8 +38,8 @@ type attemptView struct {
 	body                            ui.Payload
 }
 
-// attemptViews returns the attempts, newest first.
-func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
+// attemptViews returns the attempts of the delivery with the URL page, newest first.
+func attemptViews(v *shell.PageContext, page string, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
 		view := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
@@ -43,7 +47,7 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
 			responseHeaders: ui.Headers(a.ResponseHeaders),
 			body: ui.PayloadOf(fmt.Sprintf("response-%d", a.N), text.ResponseBody, a.ResponseBody, maxShownResponse,
-				"")}
+				fmt.Sprintf("%sresponse/%d", page, a.N))}
 		if !a.OK() {
 			view.state, view.result = ui.Err, cause.FailureReason(a.ErrorClass, a.Error, v.Zone)
 		}
@@ -64,8 +68,22 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 	return list
 }
 
-// Limits in bytes: what the page shows of a payload and of a response, and what a curl command includes.
-const maxShownPayload, maxShownResponse, maxCurlPayload = 16 << 10, 8 << 10, 4 << 10
+// Response downloads the body of the response to an attempt.
+func (p Pages) Response(c *fiber.Ctx, v *shell.PageContext) error {
+	_, attempts, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if strconv.Itoa(a.N) == c.Params("attempt") && len(a.ResponseBody) > 0 {
+			return ui.File(c, fmt.Sprintf("response-%d.txt", a.N), a.ResponseBody)
+		}
+	}
+	return core.Errorf(core.NotFound, text.BodyGone)
+}
+
+// Limits in bytes: what the page shows of a response, and what a curl command includes.
+const maxShownResponse, maxCurlPayload = 8 << 10, 4 << 10
 
 // curl returns the latest attempt as a curl command, with secrets masked. A long payload is read from the
 // downloaded file.

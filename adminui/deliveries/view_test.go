@@ -23,7 +23,7 @@ func TestCurlCommandIsQuotedForTheShell(t *testing.T) {
 }
 
 func TestAttemptSentTwiceSaysSo(t *testing.T) {
-	list := attemptViews(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1},
+	list := attemptViews(&shell.PageContext{}, "", []webhook.AttemptRecord{{N: 1},
 		{N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
 	require.Equal(t, []ui.Option{{Label: text.SentTwice, Value: text.SentTwiceWhy}}, list[0].phases)
 	require.Empty(t, list[1].phases)

@@ -116,5 +116,5 @@ func pretty[T any](record *T) string {
 	if err != nil {
 		return ""
 	}
-	return ui.Pretty(raw, 16<<10)
+	return ui.Pretty(raw, ui.MaxShown)
 }

@@ -48,6 +48,7 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Get(path+":id/record.json", access.Viewer, p.Record),
 		}}
 }
 
@@ -112,14 +113,28 @@ func platformOptions(platforms []core.Platform) []ui.Option {
 	return options
 }
 
-// One shows on which platforms customers can order an item, and why not at each store.
-func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
+// item reads the item of the URL.
+func (p Pages) item(c *fiber.Ctx, v *shell.PageContext) (console.ItemDetail, error) {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
-		return core.Errorf(core.NotFound, text.NotFound)
+		return console.ItemDetail{}, core.Errorf(core.NotFound, text.NotFound)
 	}
+	return p.Items.Item(c.UserContext(), v.Business.ID, id)
+}
+
+// Record downloads the master record of an item.
+func (p Pages) Record(c *fiber.Ctx, v *shell.PageContext) error {
+	item, err := p.item(c, v)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, fmt.Sprintf("item-%d.json", item.ID), item.Record)
+}
+
+// One shows on which platforms customers can order an item, and why not at each store.
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	ctx := c.UserContext()
-	item, err := p.Items.Item(ctx, v.Business.ID, id)
+	item, err := p.item(c, v)
 	if err != nil {
 		return err
 	}
@@ -149,8 +164,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			Label: text.AtAMoment}},
 		Above: []templ.Component{itemPage(itemView{facts: facts(v, item),
 			platforms: platformList(item, platforms, counts),
-			record:    ui.PayloadOf("record", text.MasterRecord, item.Record, 16<<10, ""),
-			counts:    countLinks(v, f, counts)})}}
+			record: ui.PayloadOf("record", text.MasterRecord, item.Record, ui.MaxShown,
+				v.Link(fmt.Sprintf("items/%d/record.json", item.ID))),
+			counts: countLinks(v, f, counts)})}}
 	return v.ShowList(c, head, list, "after", keys)
 }
 

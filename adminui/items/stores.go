@@ -81,7 +81,7 @@ func countLinks(v *shell.PageContext, f console.ItemPlaceFilter, counts []consol
 			}
 		}
 		links = append(links, ui.Link{Href: v.Path + "?" + query.Encode(),
-			Label: fmt.Sprintf(text.ReasonCount, ui.Number(n), cause.ItemPlaceLabel(reason))})
+			Label: fmt.Sprintf(text.ReasonOf, cause.ItemPlaceLabel(reason), ui.Number(n))})
 	}
 	return links
 }

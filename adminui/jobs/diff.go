@@ -21,7 +21,21 @@ const maxComparedBody = 4 << 20
 // Keys of the bodies of a job in a comparison.
 const requestBody, callbackBody = "request", "callback"
 
-// Diff compares the request with the callback. The user may select those of other runs of the same request.
+// hasComparison reports whether there is a body to compare the request of a job with.
+func hasComparison(j console.JobDetail) bool {
+	return (j.Kind == core.StoreJob || j.Kind == core.MenuJob) &&
+		(outcomeOf(j) != nil || len(j.Repeats) > 0 || j.RepeatOf != core.ID{})
+}
+
+// outcomeOf returns the callback of a job, or the result of a dry run, which has no callback.
+func outcomeOf(j console.JobDetail) []byte {
+	if j.DryRun {
+		return j.Result
+	}
+	return j.Outcome
+}
+
+// Diff compares the request with the outcome. The user may select those of other runs of the same request.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
@@ -32,10 +46,10 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 			Label: optionLabel(kindOptions, string(j.Kind))}}
 	choice := compare.Choice{Before: requestBody, Bodies: []compare.Body{
 		{Key: requestBody, Label: text.DiffSent, Read: submitted(j.Request)}}}
-	if j.Outcome != nil {
+	if outcomeOf(j) != nil {
 		choice.After = callbackBody
 		choice.Bodies = append(choice.Bodies,
-			compare.Body{Key: callbackBody, Label: text.DiffGot, Read: submitted(j.Outcome)})
+			compare.Body{Key: callbackBody, Label: text.DiffGot, Read: submitted(outcomeOf(j))})
 	}
 	for _, run := range append(j.Repeats, j.RepeatOf) {
 		if run != (core.ID{}) {
@@ -65,7 +79,7 @@ func (p Pages) bodiesOfRun(v *shell.PageContext, run core.ID) (list []compare.Bo
 		key, label string
 		body       func(console.JobDetail) []byte
 	}{{requestBody, text.DiffSent, func(j console.JobDetail) []byte { return j.Request }},
-		{callbackBody, text.DiffGot, func(j console.JobDetail) []byte { return j.Outcome }}} {
+		{callbackBody, text.DiffGot, outcomeOf}} {
 		list = append(list, compare.Body{Key: "run-" + run.String() + "-" + part.key,
 			Label: fmt.Sprintf(text.DiffRun, part.label, cause.Moment(core.TimeOf(run), v.Zone)),
 			Read: func(ctx context.Context) ([]byte, error) {

@@ -59,7 +59,8 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
 			shell.Get(path+":reference/result.json", access.Viewer, p.Result),
 		},
-		Done: map[string]string{"ran": text.RanAgain}}
+		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Done:    map[string]string{"ran": text.RanAgain}}
 }
 
 // Deliveries reads deliveries.
@@ -93,14 +94,12 @@ func optionLabel(options []ui.Option, value string) string {
 
 // List shows the jobs of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := console.JobFilter{Kind: v.Query.Get("kind"), State: v.Query.Get("state"), Subject: v.Query.Get("about"),
-		Limit: v.Limit()}
-	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
+	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if err != nil {
 		return err
 	}
-	f.From, f.To = times.From, times.To
+	f.Limit = v.Limit()
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
 	found, err := p.Jobs.ListJobs(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -221,9 +220,6 @@ type bodyView struct {
 // maxDeliveries limits how many deliveries of a job are read.
 const maxDeliveries = 200
 
-// maxShownBody limits, in bytes, what a page shows of a body.
-const maxShownBody = 16 << 10
-
 func (p Pages) detail(c *fiber.Ctx, v *shell.PageContext) (console.JobDetail, error) {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
@@ -245,12 +241,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	page := v.Link("jobs/" + j.Reference.String() + "/")
 	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{},
 		finished: !j.FinishedAt.IsZero(),
-		request: bodyView{ui.PayloadOf("request", text.Request, j.Request, maxShownBody, page+"request.json"),
+		request: bodyView{ui.PayloadOf("request", text.Request, j.Request, ui.MaxShown, page+"request.json"),
 			page + "request.json"},
-		outcome: bodyView{ui.PayloadOf("callback", text.Outcome, j.Outcome, maxShownBody, page+"callback.json"),
+		outcome: bodyView{ui.PayloadOf("callback", text.Outcome, j.Outcome, ui.MaxShown, page+"callback.json"),
 			page + "callback.json"}}
 	if j.DryRun {
-		view.result = ui.PayloadOf("result", text.Outcome, j.Result, maxShownBody, page+"result.json")
+		view.result = ui.PayloadOf("result", text.Outcome, j.Result, ui.MaxShown, page+"result.json")
 	}
 	if j.State == string(job.Running) && j.Total > 0 {
 		view.progress = fmt.Sprint(100 * j.Done / j.Total)
@@ -272,7 +268,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	} else if published.Text != "" {
 		head.Causes = append(head.Causes, published)
 	}
-	if j.Kind == core.StoreJob || j.Kind == core.MenuJob {
+	if hasComparison(j) {
 		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {

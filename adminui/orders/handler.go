@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/compare"
 	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -66,6 +67,7 @@ type Pages struct {
 	Timeline   Timeline
 	Notifier   Notifier
 	Orders     Reader
+	Actions    Actions
 }
 
 // Page describes the pages.
@@ -75,52 +77,25 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(shell.BusinessPath+RejectedPath, access.Viewer, p.Rejected),
-			shell.Post(path+"tell/", access.Support, p.NotifyAll),
+			shell.Post(path+"send/", access.Support, p.NotifyAll),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
-			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
-			shell.Get(path+":id/body/:key", access.Viewer, p.Body),
-			shell.Post(path+":id/tell/", access.Support, p.Notify),
-		}}
-}
-
-// defaultPeriod is the time range of the list, because filters scan orders one by one.
-const defaultPeriod = "24h"
-
-// Filters listed among the states: orders overdue for acknowledgement, not received by any webhook, or with an
-// update that the platform rejected.
-const (
-	Unacknowledged = "unacknowledged"
-	Unnotified     = "untold"
-	CallFailed     = "untaken"
-)
-
-func stateOptions() []ui.Option {
-	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged},
-		{Value: Unnotified, Label: text.Unnotified}, {Value: CallFailed, Label: text.RejectedByPlatform}}
-	for _, state := range order.States() {
-		options = append(options, ui.Option{Value: string(state), Label: string(state)})
-	}
-	return options
+			shell.Get(path+":id/diff/", access.Viewer, compare.Diff(p.bodies)),
+			shell.Get(path+":id/body/:key", access.Viewer, compare.Download(p.bodies)),
+			shell.Post(path+":id/send/", access.Support, p.Notify),
+			shell.Post(path+":id/action/:action/", access.Support, p.RequestAction),
+		},
+		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Done:    map[string]string{"action": text.ActionQueued}}
 }
 
 // List shows the orders of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"),
-		Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
-		Before: console.ParseOrderCursor(v.Query.Get("before")), Limit: v.Limit()}
-	state := f.State
-	if state == Unacknowledged || state == Unnotified || state == CallFailed {
-		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
-			state == CallFailed
-	}
-	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, defaultPeriod)
+	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if err != nil {
 		return err
 	}
-	if f.ID == "" {
-		f.From, f.To = times.From, times.To
-	}
+	f.Before, f.Limit = console.ParseOrderCursor(v.Query.Get("before")), v.Limit()
 	found, err := p.Lister.ListOrders(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -134,7 +109,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state, Options: stateOptions()},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: v.Query.Get("state"),
+		Options: stateOptions()},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.StoreRefHint},
 		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}}
@@ -209,9 +185,6 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, err
 // orders.
 const pollSeconds = 5
 
-// maxShownPayload limits, in bytes, what the page shows of a payload.
-const maxShownPayload = 16 << 10
-
 // One shows an order.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
@@ -264,10 +237,15 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
 		receipt:    receiptOf(apiOrder.Order, v.Business.Currency),
 		payloadURL: page + "payload.json"}
-	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, maxShownPayload, view.payloadURL)
+	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, ui.MaxShown, view.payloadURL)
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
 		Causes: cause.Order(orderFacts, v.Now, v.Zone), Links: []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}}
+	if v.MayAct() {
+		if head.Buttons, err = p.actionButtons(ctx, v, id, record.Platform); err != nil {
+			return err
+		}
+	}
 	return v.Show(c, head, orderPage(view))
 }
 
@@ -317,7 +295,7 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 	if !location.ReceivedAt.IsZero() {
 		note := cause.RiderLocationNote(location, d.Channel)
 		if cause.RiderLocationIsStale(r, location, v.Now) {
-			note += "; " + text.RiderStale
+			note += ". " + text.RiderStale
 		}
 		list = append(list, ui.Fact{Label: text.RiderSeen,
 			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),

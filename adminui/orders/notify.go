@@ -35,7 +35,7 @@ func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64,
 		func(e console.Endpoint) bool { return e.Active && e.EventType == core.OrderPlaced }) {
 		return nil, err
 	}
-	return &ui.Button{Label: text.SendOrder, Action: v.Link(fmt.Sprintf("orders/%d/tell/", id)), ReasonLabel: text.Why,
+	return &ui.Button{Label: text.SendOrder, Action: v.Link(fmt.Sprintf("orders/%d/send/", id)), ReasonLabel: text.Why,
 		Help: text.SendOrderHelp}, nil
 }
 
@@ -59,7 +59,7 @@ func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 		return core.Errorf(core.Conflict, text.SendOrderLate)
 	}
 	placed := time.UnixMilli(apiOrder.Order.Details.Created).UTC()
-	change := v.Change(c, "order.tell")
+	change := v.Change(c, "order.send")
 	change.After = map[string]any{"order": id}
 	if _, err := p.queueRetry(c.UserContext(), v, placed, placed, change); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p Pages) notifyAllButtons(ctx context.Context, v *shell.PageContext) ([]ui
 	if err != nil || pending.Count == 0 {
 		return nil, err
 	}
-	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/tell/"), ReasonLabel: text.Why,
+	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/send/"), ReasonLabel: text.Why,
 		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(pending.Count, text.OneOrder, text.Orders_),
 			v.At(pending.First).Exact())}}, nil
 }
@@ -109,7 +109,7 @@ func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
 	if pending.Count == 0 {
 		return core.Errorf(core.Conflict, text.SendOrdersNone)
 	}
-	change := v.Change(c, "order.tell")
+	change := v.Change(c, "order.send")
 	change.After = map[string]any{"count": pending.Count, "from": pending.First, "to": pending.Last}
 	job, err := p.queueRetry(c.UserContext(), v, pending.First, pending.Last, change)
 	if err != nil {

@@ -1,8 +1,8 @@
 package orders
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -27,10 +27,10 @@ func receiptOf(body order.Body, currency string) ui.List {
 	d := body.Details
 	r.addTotal(text.ReceiptSubtotal, "", d.Subtotal)
 	for _, charge := range d.Charges {
-		r.addTotal(named(charge.Title, text.ReceiptCharge), "", *charge.Value)
+		r.addTotal(cmp.Or(charge.Title, text.ReceiptCharge), "", *charge.Value)
 	}
 	for _, tax := range d.Taxes {
-		title := named(tax.Title, text.ReceiptTax)
+		title := cmp.Or(tax.Title, text.ReceiptTax)
 		if tax.Rate != nil {
 			title = fmt.Sprintf(text.ReceiptTaxRate, title, tax.Rate)
 		}
@@ -49,7 +49,7 @@ func receiptOf(body order.Body, currency string) ui.List {
 
 func (r *receipt) addItem(item order.Item) {
 	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-		{Text: named(item.Title, item.RefID), Note: joined(item.RefID, item.Instructions)},
+		{Text: cmp.Or(item.Title, item.RefID), Note: ui.JoinNonEmpty(" · ", item.RefID, item.Instructions)},
 		ui.T(ui.Number(item.Quantity)), ui.T(r.price(item.Price)), ui.T(r.price(item.Total))}})
 	for _, option := range item.Options {
 		quantity := ""
@@ -57,7 +57,8 @@ func (r *receipt) addItem(item order.Item) {
 			quantity = fmt.Sprintf(text.ReceiptEach, option.Quantity)
 		}
 		r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-			{Text: "+ " + named(option.Title, option.RefID), Note: joined(option.RefID, option.Group.Title)},
+			{Text: "+ " + cmp.Or(option.Title, option.RefID),
+				Note: ui.JoinNonEmpty(" · ", option.RefID, option.Group.Title)},
 			ui.T(quantity), ui.T(r.price(option.Price)), {}}})
 	}
 }
@@ -68,8 +69,8 @@ func (r *receipt) addDiscounts(body order.Body) {
 	for _, platform := range body.Details.Platforms {
 		for _, discount := range platform.Discounts {
 			known.Decimal = known.Add(discount.Value.Decimal)
-			r.addTotal(named(discount.Title, text.ReceiptDiscount), joined(discount.Code, paidBy(discount)),
-				core.Amount{Decimal: discount.Value.Neg()})
+			r.addTotal(cmp.Or(discount.Title, text.ReceiptDiscount),
+				ui.JoinNonEmpty(" · ", discount.Code, paidBy(discount)), core.Amount{Decimal: discount.Value.Neg()})
 		}
 	}
 	if rest := body.Details.Discount.Sub(known.Decimal); !rest.IsZero() {
@@ -95,22 +96,3 @@ func (r *receipt) addTotal(title, note string, amount core.Amount) {
 }
 
 func (r *receipt) price(amount core.Amount) string { return ui.Price(amount.String(), r.currency) }
-
-// named returns the title of a line, or another name of it.
-func named(title, other string) string {
-	if title == "" {
-		return other
-	}
-	return title
-}
-
-// joined joins the notes that are not empty.
-func joined(notes ...string) string {
-	kept := notes[:0:0]
-	for _, note := range notes {
-		if note != "" {
-			kept = append(kept, note)
-		}
-	}
-	return strings.Join(kept, " · ")
-}

@@ -16,7 +16,8 @@ func TestReceiptListsWhatWasOrdered(t *testing.T) {
 		"details": {"order_subtotal": 25, "discount": 5, "order_total": 24.5, "payable_amount": 24.5,
 			"coupon": "WELCOME", "charges": [{"title": "Packaging", "value": 2}],
 			"taxes": [{"title": "VAT", "rate": 10, "value": 2.5}, {"title": "", "rate": null, "value": 0}],
-			"ext_platforms": [{"discounts": [{"title": "Lunch", "code": "L1", "value": 3, "is_merchant_discount": true}]}]},
+			"ext_platforms": [{"discounts": [
+				{"title": "Lunch", "code": "L1", "value": 3, "is_merchant_discount": true}]}]},
 		"items": [{"merchant_id": "dal", "title": "Dal", "price": 9.5, "quantity": 2, "total": 25,
 			"instructions": "no salt", "options_to_add": [
 				{"merchant_id": "rice", "title": "Rice", "price": 1.5, "quantity": 2, "group": {"title": "Sides"}},

@@ -171,8 +171,8 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 // statement that there are no problems.
 func withWarnedJob(v *shell.PageContext, causes []ui.Cause, recent []console.Job) []ui.Cause {
 	for _, j := range recent {
-		if j.State != string(job.Done) || j.CreatedAt.Before(v.Now.Add(-day)) || len(cause.Warnings(j)) == 0 ||
-			job.FailedObjects(j.Result) > 0 {
+		if j.State != string(job.Done) || j.DryRun || j.CreatedAt.Before(v.Now.Add(-day)) ||
+			len(cause.Warnings(j)) == 0 || job.FailedObjects(j.Result) > 0 {
 			continue
 		}
 		warned := namedJob(j)
@@ -246,9 +246,9 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 		held.State = ui.Held
 	}
 	lost := ui.Metric{Label: text.FailedDay, Value: cause.CappedNumber(f.FailedDeliveries), Note: text.FailedNote,
-		Href: shell.ProblemsPath}
-	if v.Business.ID != 0 {
-		lost.Href = v.Link("problems/")
+		Href: link("deliveries/?state=failed&when=24h")}
+	if v.Business.ID == 0 {
+		lost.Note, lost.Href = text.FailedNoteAll, shell.ProblemsPath
 	}
 	if f.FailedDeliveries > 0 {
 		lost.State = ui.Err

@@ -81,7 +81,7 @@ func pluginPage(v pluginView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, list := range []ui.List{v.aside, v.faults, v.served, v.calls, v.endpoints} {
+		for _, list := range []ui.List{v.aside, v.faults, v.served, v.calls, v.actions, v.endpoints} {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<section class=\"part\"><h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
@@ -26,6 +27,7 @@ type pluginView struct {
 	aside     ui.List
 	served    ui.List
 	endpoints ui.List
+	actions   ui.List
 	hubs      ui.List
 	log       string
 }
@@ -49,6 +51,7 @@ func newPluginView(v *shell.PageContext, p console.Plugin, faults console.Plugin
 		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, faults.Causes), stacks: stacks(faults.Causes),
 		aside: asideList(v, p.ID, faults.SetAside), served: servedList(p.Serves),
 		endpoints: endpointList(p.About.Endpoints),
+		actions:   actionList(p.About.Actions),
 		hubs:      hubList(v, p.Hubs), log: logText(p.Log),
 	}
 }
@@ -67,7 +70,7 @@ func facts(v *shell.PageContext, p console.Plugin) []ui.Fact {
 	}
 	kinds := make([]string, len(p.About.Inbound))
 	for i, in := range p.About.Inbound {
-		kinds[i] = in.Kind
+		kinds[i] = in.Kind + " (" + in.Proof + ")"
 	}
 	list := []ui.Fact{{Label: text.Version, Cell: ui.T(p.Version)}, {Label: text.Installed, Cell: ui.T(p.Installed)},
 		{Label: text.Digest, Cell: ui.CodeCell(p.Digest)},
@@ -76,8 +79,8 @@ func facts(v *shell.PageContext, p console.Plugin) []ui.Fact {
 	for _, f := range []struct {
 		label string
 		words []string
-	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, p.About.Actions}, {text.Groups, p.About.Groups},
-		{text.Inbound, kinds}, {text.Secrets, secrets}} {
+	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, action.Names(p.About.Actions)},
+		{text.Groups, p.About.Groups}, {text.Inbound, kinds}, {text.Secrets, secrets}} {
 		list = append(list, ui.Fact{Label: f.label, Cell: ui.T(strings.Join(f.words, ", "))})
 	}
 	return list
@@ -170,6 +173,29 @@ func servedList(served []console.Served) ui.List {
 				ui.Row{Cells: []ui.Cell{ui.LinkCell(platform.Name, shell.BusinessLink(platform.Business, "")),
 					ui.LinkCell(platform.Platform, shell.BusinessLink(platform.Business, "settings/"))}})
 		}
+	}
+	return list
+}
+
+// actionList lists the feature actions of a plugin, with the rules of their parameters.
+func actionList(actions []action.Offer) ui.List {
+	list := ui.List{Name: text.Actions, EmptyTitle: text.NoActions, EmptyText: text.NoActionsText,
+		Columns: []ui.Column{{Label: text.Name}, {Label: text.Parameters, Kind: ui.Wide}, {Label: text.Result}}}
+	for _, offer := range actions {
+		var parameters []string
+		for _, field := range ui.SchemaFields(offer.Schema) {
+			name := field.Name
+			if field.Required {
+				name += " (" + text.Required + ")"
+			}
+			parameters = append(parameters, name+" – "+field.Bounds())
+		}
+		result := text.ResultByRef
+		if offer.SendsEvent {
+			result = text.ResultByEvent
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: offer.Name, Note: offer.Title},
+			ui.T(strings.Join(parameters, "; ")), ui.T(result)}})
 	}
 	return list
 }

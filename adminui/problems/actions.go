@@ -3,13 +3,11 @@ package problems
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -113,29 +111,23 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.showResend(c, v, problem, "")
 }
 
-func (p Pages) showResend(c *fiber.Ctx, v *shell.PageContext, problem console.Problem, warning string) error {
-	// ids have millisecond resolution; include the current one
-	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, webhook.ProblemSelector(problem.ID, at))
+func (p Pages) showResend(c *fiber.Ctx, v *shell.PageContext, problem console.Problem, changed string) error {
+	counted := deliveries.NewSnapshot(v)
+	selector := webhook.ProblemSelector(problem.ID, counted.At)
+	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
+	counted.Count = count
 	targets, err := p.Problems.ProblemTargets(c.UserContext(), v.Business.ID, problem.ID)
 	if err != nil {
 		return err
 	}
-	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
-	button := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: pathOf(problem) + "resend/",
-		Token: v.Token(), ReasonLabel: text.Why, Help: fmt.Sprintf(text.ProblemResendHelp, counted),
-		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
-			{Label: "count", Value: fmt.Sprint(count)}}}
+	button := counted.Button(v, pathOf(problem)+"resend/", text.ProblemResendHelp)
 	head := shell.Head{Title: text.ProblemResendHead, Note: fmt.Sprintf(text.ProblemN, problem.ID),
 		Parent: ui.Link{Href: pathOf(problem), Label: problem.Server}}
-	if warning != "" {
-		c.Status(http.StatusConflict)
-		head.Causes = []ui.Cause{{State: ui.Warn, Text: warning}}
-	}
-	return v.Show(c, head, resendPage(targetTable(v, targets), button, count > 0))
+	deliveries.ShowChanged(c, &head, changed)
+	return v.Show(c, head, resendPage(targetTable(v, targets), button, counted.Count > 0))
 }
 
 // QueueResend queues a job that resends the counted deliveries. If the count has changed since, it shows the new count
@@ -145,10 +137,9 @@ func (p Pages) QueueResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	at, err := strconv.ParseInt(shell.Field(c, "at"), 10, 64)
-	counted, countErr := strconv.Atoi(shell.Field(c, "count"))
-	if err != nil || countErr != nil {
-		return core.Errorf(core.Invalid, text.FormOld)
+	counted, err := deliveries.ReadSnapshot(c)
+	if err != nil {
+		return err
 	}
 	resends, err := p.Problems.ProblemResends(c.UserContext(), v.Business.ID, problem.ID)
 	if err != nil {
@@ -157,14 +148,13 @@ func (p Pages) QueueResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(resends) > 0 && resends[0].Running() {
 		return core.Errorf(core.Conflict, text.ProblemResendRuns)
 	}
-	selector := webhook.ProblemSelector(problem.ID, time.UnixMilli(at).UTC())
+	selector := webhook.ProblemSelector(problem.ID, counted.At)
 	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
-	if count != counted || count == 0 {
-		return p.showResend(c, v, problem,
-			fmt.Sprintf(text.BulkResendChanged, ui.Number(counted), ui.Number(count)))
+	if changed := counted.Changed(count); changed != "" {
+		return p.showResend(c, v, problem, changed)
 	}
 	job, err := selector.ProblemJob(v.Business.ID, count, v.Now)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,25 +79,14 @@ func (p Pages) Page() shell.Page {
 			"resending": text.ProblemResending}}
 }
 
-// maxBusinesses bounds the businesses of the hub's list.
-const maxBusinesses = 2000
-
 // ListAll shows the problems of all visible businesses.
 func (p Pages) ListAll(c *fiber.Ctx, v *shell.PageContext) error {
-	businesses, ids, err := v.VisibleBusinesses(c.UserContext(), maxBusinesses)
-	if err != nil {
-		return err
-	}
-	names := make(map[core.BusinessID]string, len(businesses))
-	for _, b := range businesses {
-		names[b.ID] = b.Name
-	}
-	return p.list(c, v, ids, names)
+	return p.list(c, v, v.Visible())
 }
 
 // List shows the problems of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	return p.list(c, v, []core.BusinessID{v.Business.ID}, nil)
+	return p.list(c, v, []core.BusinessID{v.Business.ID})
 }
 
 // The values of the filters beside states and email addresses.
@@ -111,9 +101,8 @@ var stateOptions = []ui.Option{{Value: "", Label: text.ProblemNotOver},
 	{Value: string(console.ProblemAcknowledged), Label: text.ProblemState_ack},
 	{Value: string(console.ProblemResolved), Label: text.ProblemState_over}, {Value: anyState, Label: text.ProblemAny}}
 
-// list shows problems, with the names of their businesses unless names is nil.
-func (p Pages) list(c *fiber.Ctx, v *shell.PageContext, ids []core.BusinessID,
-	names map[core.BusinessID]string) error {
+// list shows problems of businesses, nil: all. The hub's list names the businesses.
+func (p Pages) list(c *fiber.Ctx, v *shell.PageContext, ids []core.BusinessID) error {
 	f := filterOf(v, ids)
 	found, err := p.Problems.Problems(c.UserContext(), f)
 	if err != nil {
@@ -131,6 +120,10 @@ func (p Pages) list(c *fiber.Ctx, v *shell.PageContext, ids []core.BusinessID,
 		Columns: []ui.Column{{Label: text.ProblemColumn, Kind: ui.Wide}, {Label: text.State},
 			{Label: text.ProblemFailed, Kind: ui.Figure}, {Label: text.ProblemLastSeen},
 			{Label: text.ProblemAssignee}}}
+	names, err := businessNames(c.UserContext(), v, found)
+	if err != nil {
+		return err
+	}
 	if names != nil {
 		list.Columns = append(list.Columns[:1:1], append([]ui.Column{{Label: text.Business}}, list.Columns[1:]...)...)
 	}
@@ -140,6 +133,20 @@ func (p Pages) list(c *fiber.Ctx, v *shell.PageContext, ids []core.BusinessID,
 		list.Rows = append(list.Rows, row(v, problem, names))
 	}
 	return v.ShowList(c, shell.Head{Title: text.Problems, Note: text.ProblemsNote, Live: true}, list, "before", keys)
+}
+
+// businessNames returns the names of the businesses of problems, or nil on a page of one business.
+func businessNames(ctx context.Context, v *shell.PageContext,
+	found []console.Problem) (map[core.BusinessID]string, error) {
+	if v.Business.ID != 0 {
+		return nil, nil
+	}
+	ids := make([]core.BusinessID, len(found))
+	for i, p := range found {
+		ids[i] = p.Business
+	}
+	slices.Sort(ids)
+	return v.BusinessNames(ctx, slices.Compact(ids))
 }
 
 func row(v *shell.PageContext, p console.Problem, names map[core.BusinessID]string) ui.Row {

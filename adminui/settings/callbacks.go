@@ -17,13 +17,18 @@ func callFacts(v *shell.PageContext, platform console.PlatformSettings, inbound 
 	callbackURL := base + "/channel/api/v1/" + url.PathEscape(platform.Name) + "/callback/"
 	keys := ui.Cell{Text: text.KeysNone, Note: text.KeysNoneNote}
 	for _, in := range inbound {
-		note := text.CallbackUnverified
-		if _, set := platform.Secrets[in.Secret]; set {
+		note, by, ready := text.CallbackUnverified, in.Secret, false
+		if in.Secret != "" {
+			_, ready = platform.Secrets[in.Secret]
+		} else {
+			note, by, ready = text.CallbackNoKeySet, in.Endpoint, platform.Addresses[in.Endpoint] != ""
+		}
+		if ready {
 			note, keys.Note = text.CallbackVerified, text.KeysNotNeeded
 		}
 		facts = append(facts, ui.Fact{Label: text.CallbackAddress,
 			Cell: ui.Cell{Text: fmt.Sprintf("%s%s/?business=%d", callbackURL, url.PathEscape(in.Kind), v.Business.ID),
-				Code: true, Note: fmt.Sprintf(note, in.Secret, in.Header)}})
+				Code: true, Note: fmt.Sprintf(note, by, in.Proof)}})
 	}
 	if len(platform.Keys) > 0 {
 		keys = ui.Cell{Instant: new(v.At(platform.Keys[0])),

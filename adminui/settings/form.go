@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
@@ -61,12 +59,13 @@ func newFormView(v *shell.PageContext, platform console.PlatformSettings, about 
 	for _, s := range about.Secrets {
 		at, set := platform.Secrets[s.Name]
 		form.secrets = append(form.secrets,
-			secretView{name: s.Name, description: s.Description, set: set, at: v.At(at)})
+			secretView{name: s.Name, description: s.Description + ownValues(platform, s.Name), set: set, at: v.At(at)})
 	}
 	if form.plugin {
 		form.facts = append([]ui.Fact{{Label: text.Plugin,
 			Cell: ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")}},
 			callFacts(v, platform, about.Inbound, base)...)
+		form.facts = append(form.facts, tokenFacts(v, platform, about.Tokens)...)
 	}
 	form.facts = append(form.facts, aliasFact(platform))
 	return form
@@ -74,28 +73,9 @@ func newFormView(v *shell.PageContext, platform console.PlatformSettings, about 
 
 // settingRules returns the type or the allowed values of each setting of a schema.
 func settingRules(schema []byte) (rules []ui.Option) {
-	var object struct {
-		Properties map[string]struct {
-			Type        any    `json:"type"`
-			Enum        []any  `json:"enum"`
-			Description string `json:"description"`
-		} `json:"properties"`
+	for _, field := range ui.SchemaFields(schema) {
+		rules = append(rules, ui.Option{Label: field.Name, Value: field.Rule()})
 	}
-	if len(schema) == 0 || json.Unmarshal(schema, &object) != nil {
-		return nil
-	}
-	for name, property := range object.Properties {
-		allowed := fmt.Sprint(property.Type)
-		if property.Enum != nil {
-			words := make([]string, len(property.Enum))
-			for i, value := range property.Enum {
-				words[i] = fmt.Sprintf("%v", value)
-			}
-			allowed = strings.Join(words, ", ")
-		}
-		rules = append(rules, ui.Option{Label: name, Value: strings.Trim(allowed+": "+property.Description, ": ")})
-	}
-	slices.SortFunc(rules, func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
 	return rules
 }
 

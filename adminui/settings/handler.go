@@ -229,6 +229,7 @@ func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, fil
 			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy,
 				strings.Join(problems, ", "))})
 	}
+	head.Causes = append(head.Causes, tokenCauses(platform, about.Tokens)...)
 	if v.MayAct() {
 		head.Buttons = aliasButtons(v, platform)
 	}

@@ -26,7 +26,7 @@ func (s *Shell) Mount(router fiber.Router) {
 	}
 	for _, page := range s.Pages {
 		for _, r := range page.Routes {
-			s.mount(router, r, shown)
+			s.mount(router, s.withViews(page, r), shown)
 		}
 	}
 	router.Get(Root+"*", s.guardPage(access.Viewer, func(*fiber.Ctx, *PageContext) error {

@@ -23,7 +23,9 @@ type Page struct {
 	// Object is the kind of audit objects whose pages are below Path by id, such as webhook in webhook/7. It is "" if
 	// there are none.
 	Object string
-	Done   map[string]string // messages after an action, by the keyword of RedirectDone
+	// Filters are those of the list at Path. Users save them as views. It is nil if the page is no such list.
+	Filters *Filters
+	Done    map[string]string // messages after an action, by the keyword of RedirectDone
 }
 
 // Route is a route of a page with the role that it requires.
@@ -54,7 +56,7 @@ func (s *Shell) Page() Page {
 	return Page{Path: Root, Routes: []Route{
 		themePreference.route(), zonePreference.route(), densityPreference.route(), keysPreference.route(),
 		Get(LivePath+":business/", access.Viewer, s.Live.Stream),
-	}}
+	}, Done: map[string]string{"view-saved": text.ViewSaved, "view-deleted": text.ViewDeleted}}
 }
 
 // inBusiness returns the path below BusinessPath, if the page is one of a business.

@@ -84,5 +84,5 @@ type shortcut struct {
 // shortcuts lists the keyboard shortcuts, which keys.js implements.
 var shortcuts = []shortcut{
 	{[]string{"j", "k"}, text.KeysMove}, {[]string{"o", "Enter"}, text.KeysOpen}, {[]string{"x"}, text.KeysSelect},
-	{[]string{"r"}, text.KeysResend}, {[]string{"/"}, text.KeysSearch}, {[]string{"?"}, text.KeysHelp},
+	{[]string{"r"}, text.KeysResend}, {[]string{"/", "Ctrl+K"}, text.KeysSearch}, {[]string{"?"}, text.KeysHelp},
 }

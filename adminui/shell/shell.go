@@ -51,6 +51,7 @@ type Businesses interface {
 type Shell struct {
 	Accounts   access.Accounts
 	Businesses Businesses
+	Views      SavedViews
 	Pages      []Page // in the order of the navigation
 	Live       *Live
 	Memory     *limit.Memory // for forms; nil: unlimited
@@ -71,6 +72,7 @@ type PageContext struct {
 	Done      string // the message after an action
 	formError error  // of the submitted form, for Redisplay
 	session   string
+	list      *viewList // the list of the page; nil: none with saved views
 	shell     *Shell
 	switcher  []core.Business
 }
@@ -248,7 +250,11 @@ func (s *Shell) redirectToSignIn(c *fiber.Ctx) error {
 // RedirectDone redirects to a URL after an action. The page shows the message of the keyword done.
 func RedirectDone(c *fiber.Ctx, address, done string) error {
 	if done != "" {
-		address += "?done=" + done
+		separator := "?"
+		if strings.Contains(address, "?") {
+			separator = "&"
+		}
+		address += separator + "done=" + done
 	}
 	return c.Redirect(address, http.StatusSeeOther)
 }
@@ -261,6 +267,17 @@ func (v *PageContext) VisibleBusinesses(ctx context.Context, limit int) ([]core.
 		ids[i] = business.ID
 	}
 	return list, ids, err
+}
+
+// BusinessNames returns the names of businesses.
+func (v *PageContext) BusinessNames(ctx context.Context,
+	ids []core.BusinessID) (map[core.BusinessID]string, error) {
+	list, err := v.shell.Businesses.Businesses(ctx, ids, len(ids))
+	names := make(map[core.BusinessID]string, len(list))
+	for _, business := range list {
+		names[business.ID] = business.Name
+	}
+	return names, err
 }
 
 // WelcomeURL returns the one-time link for a token, at a hub's URL.

@@ -98,6 +98,10 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 	if list.Choose != nil {
 		list.Choose.Token = v.Token()
 	}
+	if v.list != nil {
+		head.Causes = append(head.Causes, v.list.causes...)
+		head.Above = append(head.Above, v.viewBar(c))
+	}
 	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
 }
 

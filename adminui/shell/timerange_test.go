@@ -34,7 +34,8 @@ func TestTimeRangesFollowTheZone(t *testing.T) {
 		require.True(t, want.To.Equal(got.To), "%s: to %v, not %v", query, got.To, want.To)
 		require.Equal(t, want.Preset, got.Preset, query)
 	}
-	for _, query := range []string{"when=2h", "from=yesterday", "to=12:00", "from=2026-11-01T03:00&to=2026-11-01T03:00"} {
+	for _, query := range []string{"when=2h", "from=yesterday", "to=12:00",
+		"from=2026-11-01T03:00&to=2026-11-01T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
 		_, err = ParseTimeRange(values.Get, now, zone, AnyTime)

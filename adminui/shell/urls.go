@@ -57,9 +57,10 @@ func (v *PageContext) liveURL() string {
 // selfURL returns the URL of the page.
 func (v *PageContext) selfURL() string { return v.urlWith("done", "") }
 
-// htmxConfig is the content of the meta element htmx-config.
+// htmxConfig is the content of the meta element htmx-config. Updates keep tabindex, which scripts set: without it an
+// element would lose the focus.
 const htmxConfig = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
-	`"morphIgnore":["data-htmx-powered","open","aria-expanded"],"noSwap":[204,304,"4xx","5xx"]}`
+	`"morphIgnore":["data-htmx-powered","open","aria-expanded","tabindex"],"noSwap":[204,304,"4xx","5xx"]}`
 
 // initial returns the letter of the account button.
 func initial(email string) string {

@@ -3,7 +3,10 @@ package stores
 import (
 	"fmt"
 	"strconv"
+	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/compare"
@@ -12,37 +15,47 @@ import (
 	"github.com/servery-hub/servery/adminui/timeline"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/store"
 )
 
-// choice returns the bodies of the calls about a store, and the ref_id of the store.
-func (p Pages) choice(c *fiber.Ctx, v *shell.PageContext) (ref string, choice compare.Choice, err error) {
-	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
-	if err != nil {
-		return "", choice, core.Errorf(core.NotFound, text.NotFound)
+// storeOf returns the store of the URL: its id and its ref_id.
+func (p Pages) storeOf(c *fiber.Ctx, v *shell.PageContext) (id int64, ref string, updated time.Time, err error) {
+	if id, err = strconv.ParseInt(c.Params("id"), 10, 64); err != nil {
+		return 0, "", updated, core.Errorf(core.NotFound, text.NotFound)
 	}
-	if ref, _, err = p.Lister.StoreRef(c.UserContext(), v.Business.ID, id); err != nil {
-		return "", choice, err
+	ref, updated, err = p.Lister.StoreRef(c.UserContext(), v.Business.ID, id)
+	return id, ref, updated, err
+}
+
+// bodies returns the bodies of the calls about a store.
+func (p Pages) bodies(c *fiber.Ctx, v *shell.PageContext) (ui.Link, compare.Choice, error) {
+	id, ref, _, err := p.storeOf(c, v)
+	if err != nil {
+		return ui.Link{}, compare.Choice{}, err
 	}
 	calls, err := p.Timeline.CallsOfStore(c.UserContext(), v.Business.ID, id, callsShown)
-	choice.Bodies = timeline.Bodies(calls, v.Zone)
-	return ref, choice, err
+	return ui.Link{Href: v.Link(fmt.Sprintf("stores/%d/", id)), Label: ref},
+		compare.Choice{Bodies: timeline.Bodies(calls, v.Zone)}, err
 }
 
-// Diff compares two bodies of calls about a store.
-func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
-	ref, choice, err := p.choice(c, v)
+// Record downloads the record of a store.
+func (p Pages) Record(c *fiber.Ctx, v *shell.PageContext) error {
+	id, ref, _, err := p.storeOf(c, v)
 	if err != nil {
 		return err
 	}
-	return choice.Show(c, v, shell.Head{Title: text.DiffTitle,
-		Parent: ui.Link{Href: v.Link(fmt.Sprintf("stores/%s/", c.Params("id"))), Label: ref}})
-}
-
-// Body downloads a body of a call about a store.
-func (p Pages) Body(c *fiber.Ctx, v *shell.PageContext) error {
-	_, choice, err := p.choice(c, v)
+	s, err := p.Stores.Get(c.UserContext(), v.Business.ID, ref)
 	if err != nil {
 		return err
 	}
-	return choice.Send(c, c.Params("key"))
+	raw, err := recordOf(s)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, fmt.Sprintf("store-%d.json", id), raw)
+}
+
+// recordOf returns a store as JSON.
+func recordOf(s store.Stored) ([]byte, error) {
+	return json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  "))
 }

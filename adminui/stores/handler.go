@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/compare"
 	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -85,8 +84,9 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
-			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
-			shell.Get(path+":id/body/:key", access.Viewer, p.Body),
+			shell.Get(path+":id/record.json", access.Viewer, p.Record),
+			shell.Get(path+":id/diff/", access.Viewer, compare.Diff(p.bodies)),
+			shell.Get(path+":id/body/:key", access.Viewer, compare.Download(p.bodies)),
 			shell.Post(path+":id/publish/", access.Support, p.Publish),
 		},
 		Done: map[string]string{"published": text.PublishAsked}}
@@ -189,20 +189,13 @@ type storeView struct {
 	diffURL   string // of the comparison of bodies of calls
 }
 
-// maxShownRecord limits, in bytes, what the page shows of a record.
-const maxShownRecord = 16 << 10
-
 // Bounds of the timeline: calls per platform, and audit entries.
 const callsShown, auditShown = 5, 10
 
 // One shows a store.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
-	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
-	if err != nil {
-		return core.Errorf(core.NotFound, text.NotFound)
-	}
 	ctx := c.UserContext()
-	ref, updated, err := p.Lister.StoreRef(ctx, v.Business.ID, id)
+	id, ref, updated, err := p.storeOf(c, v)
 	if err != nil {
 		return err
 	}
@@ -235,8 +228,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
 	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
 		facts: facts(v, s, updated), diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
-	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
-		view.record = ui.PayloadOf("record", text.StoreRecord, raw, maxShownRecord, "")
+	if raw, err := recordOf(s); err == nil {
+		view.record = ui.PayloadOf("record", text.StoreRecord, raw, ui.MaxShown,
+			v.Link(fmt.Sprintf("stores/%d/record.json", id)))
 	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Parent: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
 		Live: true,

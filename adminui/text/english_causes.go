@@ -26,8 +26,8 @@ const (
 	CauseItemNoOrders  = "No store that sells the item accepts orders."
 	InSaleHours        = "During sale hours: %s"
 	And                = "%s and %s"
-	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. The " +
-		"request must have available true, even if the record below already has it."
+	RemedyItemInactive = "The POS has removed or disabled it. In the POS, enable the item and resend the menu. " +
+		"For its developer: the menu request must have available true for the item."
 	RemedyItemNoList = "Select the platforms of the item in the POS (field included_platforms) and resend " +
 		"the menu."
 	RemedyItemNoStore        = "Add the item to a store in the POS. The POS then sends a menu request for this store."
@@ -106,4 +106,5 @@ const (
 	ActSeeFailedDeliveries = "View failed deliveries"
 	FailedDay              = "Failed, 24 h"
 	FailedNote             = "deliveries that are not retried anymore"
+	FailedNoteAll          = "deliveries that are not retried anymore; opens the problems of all days"
 )

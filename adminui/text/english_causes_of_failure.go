@@ -85,6 +85,7 @@ const (
 	ResendWaits       = "The resend of %s is about to start."
 	ResendStopped     = "Resent %s: stopped after an error. %s of %s delivered."
 	ResendPending     = "Pending: %s."
+	ResendUncounted   = "Still pending when counting stopped: %s. The hub counts for at most an hour."
 	ResendAgain       = "Failed again: %s."
 	ResendSkipped     = "Skipped, because they changed or their webhook is paused: %s."
 	CauseJobDelivered = "Delivered: %s of %s."
@@ -105,6 +106,6 @@ const (
 	HistoryResentCount  = "%s, by %s"
 	HistoryAfterAll     = "A delivery failed after all attempts."
 
-	Kind_problem_resend = "Resend of a problem"
+	Kind_problem_resend = "Resend of the deliveries of a problem"
 	FilterProblem       = "%q is not the id of a problem. Enter a number."
 )

@@ -46,7 +46,8 @@ const (
 	RollbackDo    = "Roll back %s"
 	RollbackSay   = "A job restores the menu, with the prices and items of every store, and the timing groups. " +
 		"Objects that were created since then are removed. Platforms receive the restored menu. The stores " +
-		"themselves do not change, such as opening hours. You can undo the rollback in the same way."
+		"themselves do not change, such as opening hours. You can undo the rollback in the same way. Correct the " +
+		"POS too, or its next menu overwrites this."
 	RollbackNone    = "The menu has not changed since then, so there is nothing to roll back."
 	RollbackChanged = "Nothing was done, because the menu has changed again. The number of objects was %s and is now " +
 		"%s."
@@ -79,6 +80,5 @@ const (
 	ThenNone          = "The item did not exist at that time."
 	ThenAsSeen        = "As customers saw it, with the store's values"
 	ThenAsStored      = "In the master catalogue"
-	ThenWithoutGroups = "Option groups are not included. If the platform had rejected the item, customers did not " +
-		"see it."
+	ThenWithoutGroups = "Option groups are not included. The hub assumes that the platform had accepted the item."
 )

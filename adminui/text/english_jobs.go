@@ -34,7 +34,7 @@ const (
 	MoreObjects      = "and %s more"
 	Request          = "Request"
 	Outcome          = "Result sent to the POS (callback)"
-	BodyClipped      = "%s, the first %s of %s"
+	BodyClipped      = "%s, the beginning of %s"
 	BodyWhole        = "%s, %s"
 	DownloadWhole    = "Download all"
 	CallbackTo       = "Callback to"

@@ -31,7 +31,7 @@ const (
 	RecentJobs      = "Recent jobs"
 	NoBusinessTitle = "No business yet"
 	NoBusinessText  = "Create one with servery business create. Its stores, webhooks and jobs then appear here."
-	ChartHint       = "Drag over the chart to list the deliveries of a time range."
+	ChartHint       = "Drag over the chart to list the deliveries that were created in that time."
 	ChartCounts     = "%s accepted, %s failed"
 	ChartTimes      = "%s on average, %s at most"
 	ChartNone       = "no attempts"

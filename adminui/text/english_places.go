@@ -11,7 +11,7 @@ const (
 	ReasonMenuFailed = "menu not accepted"
 	ReasonHidden     = "hidden"
 	ReasonShut       = "closed by hours"
-	ReasonNoMenu     = "receiving no menu"
+	ReasonNoMenu     = "gets no menu from the hub"
 	ReasonFirstMenu  = "waiting for a first menu there"
 	ReasonOldMenu    = "live with an old menu"
 	ReasonMenuWaits  = "live, newer menu waiting"
@@ -33,6 +33,7 @@ const (
 	ReasonItemRejected   = "rejected by the platform"
 
 	ReasonCount    = "%s %s"
+	ReasonOf       = "%s: %s"
 	Sort           = "Sort"
 	SortProblems   = "Problems first"
 	SortRef        = "ref_id"
@@ -43,7 +44,7 @@ const (
 	NoItemsHint    = "Customers can order no item of the store here. The page of the store has the reasons."
 	NoItemsAtStore = "The store sells no items. Add items to it in the POS, which then sends a menu request for " +
 		"the store."
-	NoItemsOrderable = "Customers can order none of its %s: %s."
+	NoItemsOrderable = "Customers can order none of its %s (%s)."
 	StoreFirstMenu   = "The menu of the store is being published for the first time. Customers can order after that."
 	ItemOnPlatform   = "Customers can order it at %s of %s"
 	ItemPlatformAway = "Customers may still order it, but the hub cannot accept the orders, because the plugin is " +
@@ -63,7 +64,7 @@ const (
 	ActSeeItems     = "View items"
 	CategoryOff     = "Category inactive"
 	BreaksRules     = "Breaks %s"
-	StoresByReason  = "Stores and platforms, by reason:"
+	StoresByReason  = "Pairs of a store and a platform, by reason:"
 	OneRule         = "1 rule"
 	Rules_          = "%s rules"
 )

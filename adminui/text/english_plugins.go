@@ -18,6 +18,13 @@ const (
 	OfCalls_        = "of %s calls"
 	Capabilities    = "Capabilities"
 	Actions         = "Actions"
+	Parameters      = "Parameters"
+	Required        = "required"
+	Result          = "Result"
+	ResultByEvent   = "Event feature_action"
+	ResultByRef     = "By its reference"
+	NoActions       = "It offers no actions"
+	NoActionsText   = "Its description lists no feature action."
 	Groups          = "Key-value groups"
 	Inbound         = "Receives"
 	Secrets         = "Secrets"
@@ -86,21 +93,22 @@ const (
 	CausePluginReady       = "Plugin %s has worked since %s."
 	CausePluginLast        = "The last fault was %s: %s."
 	PluginFault            = "Last fault: %s."
+	PluginProblem          = "Problem: %s."
 	CausePluginOther       = "Plugin %s is %s."
 	RemedyPluginOff        = "Menus wait until the plugin runs again. Other updates wait for up to a day, then " +
 		"they fail. Ask the operator of the hub why, and whether it can be enabled again."
 	RemedyPluginNever = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
 	PluginOrdersLost  = "Until then the hub cannot accept orders from there. Close the stores in the app or portal " +
 		"of the platform."
-	RemedyPluginQuarantined = "Ask the operator of the hub to repair and restart it. The page of the plugin " +
-		"has the details (faults and log)."
+	RemedyPluginQuarantined = "Ask the operator of the hub to repair and restart it. The faults and the " +
+		"log of the plugin show why."
 	PluginConnects = "The plugin connects the hub to %s."
 	PluginNote     = "A plugin is the part of the hub that connects it to a platform."
 	LiveNote       = "Live: customers can order there. Not live: they cannot. Not connected: customers may still " +
-		"order there, but the hub cannot accept the orders."
+		"order there, but the hub cannot accept the orders. Hidden: the platform does not show the store."
 	StillOld = "The platform may still show the menu of %s. The hub cannot accept its orders. Close the store in the " +
-		"app or portal of the platform. Closing it in the POS has no effect there now."
-	RemedyPluginBackoff  = "The page of the plugin has the details (faults and log)."
+		"app or portal of the platform. Closing it in the POS has no effect there until the plugin runs again."
+	RemedyPluginBackoff  = "The faults and the log of the plugin show why."
 	ActSeePlugin         = "View plugin"
 	CausePluginSetAside  = "Plugin %s is not called with %s, which crashed it."
 	OneAsideRequest      = "1 request"

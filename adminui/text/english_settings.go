@@ -31,6 +31,13 @@ const (
 	SecretSet          = "Set"
 	SecretMissing      = "Not set"
 	SecretDrop         = "Remove"
+	SecretOfStores     = "Stores with an own value: %s."
+	TokenOf            = "Access token %s"
+	TokenOfStore       = "Access token %s of store %s"
+	TokenNever         = "not requested yet"
+	TokenRenewed       = "renewed; valid until %s"
+	TokenRenewedOnce   = "renewed"
+	TokenFailing       = "%s The hub retries with each call."
 	Save               = "Save"
 	Stored             = "Saved."
 	CallbackKeys       = "Callback keys"
@@ -64,10 +71,10 @@ const (
 
 // Texts of the default listing of new stores.
 const (
-	ListStores     = "Platforms of new stores for which the POS selects none"
+	ListStores     = "New stores without platforms from the POS"
 	ListStoresAct  = "Where new stores are listed"
-	ListStoresAll  = "all platforms"
-	ListStoresNone = "no platform"
+	ListStoresAll  = "listed on all platforms"
+	ListStoresNone = "listed on no platform"
 	ListStoresSay  = "This is for new stores without included_platforms and excluded_platforms. Existing stores do " +
 		"not change."
 )
@@ -124,7 +131,8 @@ const (
 	NoSuchStoreText   = "There is no store with this ref_id."
 	PublishNow        = "Publish now"
 	PublishNowSay     = "This sends the store's menu to the platforms now, even if they have it already. The " +
-		"merchant's own website and apps fetch the menu themselves. The result appears here."
+		"merchant's own website and apps fetch the menu themselves. Where a plugin does not run, it waits. The " +
+		"result appears here."
 	PublishOn         = "Platform"
 	PublishEverywhere = "all selected platforms with a plugin"
 	PublishAsked      = "The menu is being sent to the platforms. The result appears below in a moment."

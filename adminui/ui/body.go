@@ -11,20 +11,25 @@ import (
 
 // Pretty returns the beginning of a body for people, about limit bytes of valid UTF-8. It indents JSON.
 func Pretty(raw []byte, limit int) string {
+	shown, _ := prettyClipped(raw, limit)
+	return shown
+}
+
+// prettyClipped is Pretty, and also reports whether the body continues. Indented JSON is longer than the body.
+func prettyClipped(raw []byte, limit int) (string, bool) {
 	if len(raw) <= 8*limit {
 		copied := append(jsontext.Value(nil), raw...)
 		if copied.Indent() == nil {
 			raw = copied
 		}
 	}
-	clipped := ""
-	if len(raw) > limit {
-		for limit > 0 && !utf8.RuneStart(raw[limit]) {
-			limit--
-		}
-		raw, clipped = raw[:limit], "\n…"
+	if len(raw) <= limit {
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), false
 	}
-	return strings.ToValidUTF8(string(raw), "\uFFFD") + clipped
+	for limit > 0 && !utf8.RuneStart(raw[limit]) {
+		limit--
+	}
+	return strings.ToValidUTF8(string(raw[:limit]), "\uFFFD") + "\n…", true
 }
 
 // File sends a body as a download that browsers never display.

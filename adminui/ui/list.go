@@ -1,6 +1,11 @@
 package ui
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/core"
+)
 
 // List is a table with filters, pages and a CSV download.
 type List struct {
@@ -113,6 +118,14 @@ const MomentLayout = "2006-01-02T15:04"
 
 // Option is an option of a select, or a name and value.
 type Option struct{ Value, Label string }
+
+// CheckOption returns Invalid if the value is not that of an option.
+func CheckOption(options []Option, value string) error {
+	if !slices.ContainsFunc(options, func(o Option) bool { return o.Value == value }) {
+		return core.Errorf(core.Invalid, text.FilterOption, value)
+	}
+	return nil
+}
 
 // Button is an action: a form that is posted. It asks for a reason if it has a ReasonLabel.
 type Button struct {

@@ -18,6 +18,9 @@ type Payload struct {
 	id    string
 }
 
+// MaxShown limits, in bytes, what a page shows of its main bodies.
+const MaxShown = 16 << 10
+
 // PayloadOf returns the beginning of a body, about limit bytes. The key identifies the body on its page. The whole body
 // is at url, "" if there is no more of it.
 func PayloadOf(key, name string, raw []byte, limit int, url string) Payload {
@@ -25,14 +28,12 @@ func PayloadOf(key, name string, raw []byte, limit int, url string) Payload {
 		return Payload{}
 	}
 	sum := sha256.Sum256(raw)
-	p := Payload{Whole: fmt.Sprintf(text.BodyWhole, name, Size(len(raw))), Text: Pretty(raw, limit), Size: len(raw),
+	shown, clipped := prettyClipped(raw, limit)
+	p := Payload{Whole: fmt.Sprintf(text.BodyWhole, name, Size(len(raw))), Text: shown, Size: len(raw),
 		id: key + "-" + hex.EncodeToString(sum[:4])}
 	p.Label = p.Whole
-	if len(raw) > limit {
-		p.Label = fmt.Sprintf(text.BodyClipped, name, Size(limit), Size(len(raw)))
-	}
-	if len(p.Text) > limit {
-		p.URL = url
+	if clipped {
+		p.Label, p.URL = fmt.Sprintf(text.BodyClipped, name, Size(len(raw))), url
 	}
 	return p
 }

@@ -44,8 +44,9 @@ func (k Key) Check(err error) error {
 
 // KeyStore stores businesses and keys.
 type KeyStore interface {
-	KeyByHash(ctx context.Context, hash []byte) (Key, error)       // NotFound when there is none
-	CachedKeyByHash(ctx context.Context, hash []byte) (Key, error) // likewise; the key may be out of date
+	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
+	// CachedKeyByHash is KeyByHash, but a cached key may be out of date.
+	CachedKeyByHash(ctx context.Context, hash []byte) (key Key, cached bool, err error)
 	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 		platforms []core.Platform) (core.BusinessID, error)
 	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business, or its platform, does not exist
@@ -73,10 +74,15 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 // Recognize is Authenticate by a cached key, which may be out of date. The statement that acts for the caller must
 // check the caller's Credential.
 func (a Access) Recognize(ctx context.Context, header string) (core.Caller, error) {
-	if caller, err := a.authenticate(ctx, header, a.Keys.CachedKeyByHash); err == nil {
-		return caller, nil
+	cached := false
+	caller, err := a.authenticate(ctx, header, func(ctx context.Context, hash []byte) (key Key, err error) {
+		key, cached, err = a.Keys.CachedKeyByHash(ctx, hash)
+		return key, err
+	})
+	if err != nil && cached {
+		return a.Authenticate(ctx, header)
 	}
-	return a.Authenticate(ctx, header)
+	return caller, err
 }
 
 func (a Access) authenticate(ctx context.Context, header string,

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +12,14 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-type fakeKeyStore struct{ keys []Key }
+type fakeKeyStore struct {
+	keys   []Key
+	cached []Key // as they were read
+	reads  int
+}
 
 func (f *fakeKeyStore) KeyByHash(_ context.Context, hash []byte) (Key, error) {
+	f.reads++
 	for _, key := range f.keys {
 		if string(key.Hash) == string(hash) {
 			return key, nil
@@ -22,8 +28,14 @@ func (f *fakeKeyStore) KeyByHash(_ context.Context, hash []byte) (Key, error) {
 	return Key{}, core.Errorf(core.NotFound, "none")
 }
 
-func (f *fakeKeyStore) CachedKeyByHash(ctx context.Context, hash []byte) (Key, error) {
-	return f.KeyByHash(ctx, hash)
+func (f *fakeKeyStore) CachedKeyByHash(ctx context.Context, hash []byte) (key Key, cached bool, err error) {
+	for _, key := range f.cached {
+		if string(key.Hash) == string(hash) {
+			return key, true, nil
+		}
+	}
+	key, err = f.KeyByHash(ctx, hash)
+	return key, false, err
 }
 
 func (f *fakeKeyStore) CreateBusiness(context.Context, core.Business, string,
@@ -73,6 +85,38 @@ func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
 	}
 	for _, key := range records.keys {
 		require.NotContains(t, string(key.Hash)+key.Prefix, secret)
+	}
+}
+
+func TestOnlyRejectedCachedKeysAreReadAgain(t *testing.T) {
+	ctx, records := context.Background(), &fakeKeyStore{}
+	a := Access{Keys: records, Clock: core.NewSystemClock(nil)}
+	_, works, err := a.CreateKey(ctx, Key{Business: 7, Username: "shop", Scope: core.ScopeChannel})
+	require.NoError(t, err)
+	_, enabled, err := a.CreateKey(ctx, Key{Business: 7, Username: "shop", Scope: core.ScopeChannel})
+	require.NoError(t, err)
+	records.cached = slices.Clone(records.keys)
+	records.cached[1].DisabledAt = time.Now()
+	_, disabled, err := a.CreateKey(ctx, Key{Business: 7, Username: "shop", Scope: core.ScopeChannel})
+	require.NoError(t, err)
+	records.keys[2].DisabledAt = time.Now()
+	for name, row := range map[string]struct {
+		secret string
+		reads  int
+		code   core.Code
+	}{
+		"cached":                      {works, 0, ""},
+		"disabled when it was cached": {enabled, 1, ""},
+		"disabled and not cached":     {disabled, 1, core.Forbidden},
+		"unknown":                     {"svk_unknown", 1, core.Unauthenticated},
+		"none":                        {"", 0, core.Unauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records.reads = 0
+			_, err := a.Recognize(ctx, "apikey shop:"+row.secret)
+			require.Equal(t, row.code, core.CodeOf(err))
+			require.Equal(t, row.reads, records.reads)
+		})
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 )
 
 // The actions with their own rules. A plugin may offer others.
@@ -31,6 +33,14 @@ type Request struct {
 	Temp        *core.Amount // degrees Fahrenheit; only with BodyTemp
 	WearingMask *bool        // only with WithMask
 	Phone       string       // of the rider; "" if not sent
+
+	// Parameters is a JSON object, with its members sorted; nil if not sent. An action with its own rules has none.
+	Parameters jsontext.Value
+}
+
+// IsSpecified reports whether an action has its own rules. Their fields are its parameters.
+func IsSpecified(action string) bool {
+	return action == BodyTemp || action == WithMask || action == AdditionalRider || action == CustomerData
 }
 
 var phonePattern = regexp.MustCompile(`^[0-9]{10}$`)
@@ -100,6 +110,15 @@ func (r *Request) decodeFields(body []byte, v *core.Violations) error {
 		if r.WearingMask = own.WearingMask; r.WearingMask == nil {
 			v.AddBody("wearing_mask", "required", "is required with "+WithMask)
 		}
+	case AdditionalRider, CustomerData:
+	default:
+		var own struct {
+			Parameters jsontext.Value `json:"parameters"`
+		}
+		if err := core.DecodeJSON(body, &own); err != nil {
+			return err
+		}
+		r.Parameters = decodeParameters(own.Parameters, v)
 	}
 	return nil
 }
@@ -148,13 +167,29 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	return nil
 }
 
+// Offer is an action that a plugin offers.
+type Offer struct {
+	Name, Title string
+	Schema      []byte // JSON Schema of its parameters; nil: it declares none
+	ByCallback  bool   // its outcome arrives later
+	SendsEvent  bool   // a feature_action event reports its outcome
+}
+
+// SendsEvent reports whether the outcome of an action is a feature_action event. The plugin declares that, except for
+// the actions with their own rules.
+func SendsEvent(action string, declared bool) bool {
+	return action == CustomerData || declared && !IsSpecified(action)
+}
+
 // Submission is an accepted action, to be sent to the aggregator.
 type Submission struct {
-	Reference core.ID
-	Business  core.BusinessID
-	Platform  string
-	Actor     string // who requested it, such as key:pos
-	At        time.Time
+	Reference  core.ID
+	Business   core.BusinessID
+	Platform   string
+	Actor      string // who requested it, such as key:pos
+	At         time.Time
+	SendsEvent bool           // the plugin declares that a feature_action event reports the outcome
+	Change     *access.Change // for the audit trail, if a user of the console requested it
 	Request
 }
 
@@ -169,9 +204,12 @@ type Repository interface {
 	Submit(ctx context.Context, s Submission) (core.ID, error)
 }
 
-// ActionLister lists the actions that a plugin offers. It returns Unavailable if they are unknown at present.
+// ActionLister lists the actions that a plugin offers, and checks parameters against the schema of one.
 type ActionLister interface {
-	Actions(ctx context.Context, plugin string) ([]string, error)
+	// Actions returns Unavailable if the actions are unknown at present.
+	Actions(ctx context.Context, plugin string) ([]Offer, error)
+	// ParameterProblems returns the rules of a schema that parameters break. Their paths begin with parameters.
+	ParameterProblems(schema, parameters []byte) []core.Violation
 }
 
 // Service accepts actions.
@@ -185,21 +223,88 @@ type Service struct {
 // it returns that one's reference. Its errors are Invalid, Conflict, and those of Repository and Actions.
 func (d Service) Submit(ctx context.Context, business core.BusinessID, platform, actor string,
 	r Request) (core.ID, error) {
-	o, servedBy, err := d.Repository.PlatformOrder(ctx, business, platform, r.OrderID)
+	return d.submit(ctx, Submission{Business: business, Platform: platform, Actor: actor, Request: r})
+}
+
+// SubmitChange submits an action like Submit, with an entry in the audit trail.
+func (d Service) SubmitChange(ctx context.Context, platform string, r Request, change access.Change) (core.ID, error) {
+	return d.submit(ctx, Submission{Business: change.Business, Platform: platform, Actor: change.Actor, Request: r,
+		Change: &change})
+}
+
+func (d Service) submit(ctx context.Context, s Submission) (core.ID, error) {
+	o, servedBy, err := d.Repository.PlatformOrder(ctx, s.Business, s.Platform, s.OrderID)
 	if err != nil {
 		return core.ID{}, err
 	}
-	var offered []string
+	var offers []Offer
 	if servedBy != core.ServedByMerchant {
-		if offered, err = d.Actions.Actions(ctx, servedBy); err != nil {
+		if offers, err = d.Actions.Actions(ctx, servedBy); err != nil {
 			return core.ID{}, err
 		}
 	}
-	if err := r.Check(platform, o, offered); err != nil {
+	if err := s.Check(s.Platform, o, Names(offers)); err != nil {
 		return core.ID{}, err
 	}
-	now := d.Clock.Now()
-	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now,
-		Request: r}
+	offer := offers[slices.IndexFunc(offers, func(o Offer) bool { return o.Name == s.Action })]
+	if s.Parameters, err = d.parameters(s.Request, offer); err != nil {
+		return core.ID{}, err
+	}
+	s.SendsEvent = offer.SendsEvent && !IsSpecified(s.Action)
+	s.At = d.Clock.Now()
+	s.Reference = core.NewID(s.At)
 	return d.Repository.Submit(ctx, s)
+}
+
+// Possible returns the actions that an order allows now. It returns none while they are unknown.
+func (d Service) Possible(ctx context.Context, business core.BusinessID, platform string,
+	orderID int64) ([]Offer, error) {
+	o, servedBy, err := d.Repository.PlatformOrder(ctx, business, platform, orderID)
+	if core.CodeOf(err) == core.NotFound || err == nil && servedBy == core.ServedByMerchant {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	offers, err := d.Actions.Actions(ctx, servedBy)
+	if core.CodeOf(err) == core.Unavailable {
+		return nil, nil
+	}
+	names := Names(offers)
+	return slices.DeleteFunc(offers, func(offer Offer) bool {
+		return Request{Action: offer.Name, OrderID: orderID}.Check(platform, o, names) != nil
+	}), err
+}
+
+// Names returns the names of offers.
+func Names(offers []Offer) []string {
+	names := make([]string, len(offers))
+	for i, offer := range offers {
+		names[i] = offer.Name
+	}
+	return names
+}
+
+// parameters returns the parameters of a request after they were checked against the schema of the action.
+func (d Service) parameters(r Request, offer Offer) (jsontext.Value, error) {
+	parameters := r.Parameters
+	if IsSpecified(r.Action) {
+		if len(offer.Schema) == 0 {
+			return nil, nil
+		}
+		parameters = r.ownParameters()
+	}
+	problems := d.Actions.ParameterProblems(offer.Schema, parameters)
+	if len(problems) == 0 && len(offer.Schema) > 0 && parameters == nil {
+		parameters = jsontext.Value(`{}`)
+	}
+	var v core.Violations
+	for _, p := range problems {
+		path := p.Path
+		if IsSpecified(r.Action) { // their parameters are fields of the request
+			path = strings.TrimPrefix(path, parametersField+".")
+		}
+		v.AddBody(path, p.Code, p.Message)
+	}
+	return parameters, v.Err()
 }

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ func FuzzDecode(f *testing.F) {
 		`{"action":"rider_with_mask","order_id":"17","wearing_mask":true}`,
 		`{"action":"fetch_customer_data","order_id":17,"phone":"9999999999"}`,
 		`{"action":" ","order_id":-1,"temp":"hot"}`,
+		`{"action":"delay_order","order_id":17,"parameters":{"b":[1,{"d":null,"c":1e5}],"a":"\u00e9"}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -27,5 +29,13 @@ func FuzzDecode(f *testing.F) {
 		require.NotZero(t, r.OrderID)
 		require.Equal(t, r.Action == BodyTemp, r.Temp != nil)
 		require.Equal(t, r.Action == WithMask, r.WearingMask != nil)
+		if r.Parameters == nil {
+			return
+		}
+		require.False(t, IsSpecified(r.Action))
+		require.LessOrEqual(t, len(r.Parameters), maxParameters)
+		again, err := Decode(fmt.Appendf(nil, `{"action":"delay_order","order_id":1,"parameters":%s}`, r.Parameters))
+		require.NoError(t, err)
+		require.Equal(t, string(r.Parameters), string(again.Parameters), "the text is canonical")
 	})
 }

@@ -20,6 +20,8 @@ type Record struct {
 	Created         int64     `json:"created"`
 	Finished        int64     `json:"finished,omitzero"`
 	Attempts        []Attempt `json:"attempts"`
+
+	Parameters jsontext.Value `json:"parameters,omitzero"` // of an action that is not specified
 }
 
 // Attempt is one attempt to send an action.

@@ -22,6 +22,7 @@ const (
 // callCounts counts calls of plugins since the hub's start, for the console.
 type callCounts struct {
 	pluginhost.Observer
+	entered    func() // called after a plugin enters a state
 	hubID      core.ID
 	reportedAt time.Time
 	states     string // of the plugins, as last reported
@@ -31,8 +32,14 @@ type callCounts struct {
 }
 
 func newCallCounts(observer pluginhost.Observer, now time.Time) *callCounts {
-	return &callCounts{Observer: observer, hubID: core.NewID(now),
+	return &callCounts{Observer: observer, entered: func() {}, hubID: core.NewID(now),
 		calls: map[string]map[string]*console.PluginCall{}}
+}
+
+// PluginEntered has the new state reported at once (pluginhost.Observer).
+func (t *callCounts) PluginEntered(plugin string, state pluginhost.State) {
+	t.Observer.PluginEntered(plugin, state)
+	t.entered()
 }
 
 // PluginCalled counts a call (pluginhost.Observer).
@@ -71,7 +78,7 @@ func (t *callCounts) byPlugin(plugin string) []console.PluginCall {
 // statesOf returns the states of plugins in a form that can be compared.
 func statesOf(plugins []pluginhost.Status) (states string) {
 	for _, s := range plugins {
-		states += fmt.Sprintln(s.ID, s.Version, s.State, s.Since.UnixNano(), s.Manifest, s.Description == nil)
+		states += fmt.Sprintln(s.ID, s.Version, s.State, s.Since.UnixNano(), s.Manifest, s.Build, s.Description == nil)
 	}
 	return states
 }
@@ -113,7 +120,7 @@ func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
 			return err
 		}
 		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.counts.hubID, Version: s.Version,
-			State: string(s.State), Since: s.Since, Reason: stateReason(s), Build: s.Manifest,
+			State: string(s.State), Since: s.Since, Reason: stateReason(s), Build: s.Build,
 			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.byPlugin(s.ID),
 			Renderer: rendererID(s, about)})
 	}
@@ -143,6 +150,7 @@ func stateReason(s pluginhost.Status) string {
 // StatusReport is the reported status of a plugin, for the command line and the console.
 type StatusReport struct {
 	pluginhost.Status
+	Hub      core.ID  `json:"hub,omitzero"` // that reports it
 	Renderer string   `json:"renderer"`
 	Log      []string `json:"log,omitzero"` // its last lines
 }

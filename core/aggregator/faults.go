@@ -40,7 +40,10 @@ func (j *faultJournal) add(f FaultCount) {
 	defer j.mu.Unlock()
 	cause := faultCause{f.Plugin, f.Group}
 	if known, counted := j.counts[cause]; counted {
-		f.Count, f.First = f.Count+known.Count, known.First
+		f.Count += known.Count
+		if known.First.Before(f.First) {
+			f.First = known.First
+		}
 		if known.At.After(f.At) {
 			f.FaultReport = known.FaultReport
 		}

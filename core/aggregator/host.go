@@ -3,14 +3,12 @@
 package aggregator
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
-	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -48,14 +45,14 @@ type Config struct {
 // Host runs the plugins of a hub: those that are installed here and enabled in the registry.
 type Host struct {
 	*pluginhost.Host
-	config             Config
-	counts             *callCounts
-	journal            *faultJournal
-	storedDescriptions map[string]*sdk.Description // from earlier starts; immutable
-	unchanged          []string                    // plugins in storedDescriptions with an unchanged program
-	desired            map[string]Plugin           // as last read
-	reported           map[string]string
-	validated          map[string]string // the manifest that platforms' settings were last checked against, by plugin
+	config    Config
+	counts    *callCounts
+	journal   *faultJournal
+	stored    storedPlugins
+	unchanged []string          // plugins with a stored description and an unchanged program
+	desired   map[string]Plugin // as last read
+	reported  map[string]string
+	validated map[string]string // the manifest that platforms' settings were last checked against, by plugin
 
 	installed  []string      // as last added to the registry
 	absent     bool          // an enabled plugin is not installed here
@@ -74,21 +71,24 @@ type Host struct {
 func Open(ctx context.Context, config Config) (*Host, error) {
 	h := &Host{
 		config: config, counts: newCallCounts(config.Observer, config.Clock.Now()),
-		storedDescriptions: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
-		validated: map[string]string{}, lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
+		desired: map[string]Plugin{}, reported: map[string]string{}, validated: map[string]string{},
+		stored:   storedPlugins{descriptions: map[string]storedDescription{}, ignored: map[string]string{}},
+		lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
 		inspecting: map[string]int{}, woken: make(chan struct{}, 1),
 		journal: &faultJournal{reports: config.Reports, counts: map[faultCause]FaultCount{}},
 	}
+	h.counts.entered = h.Wake
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
 		Observer: h.counts, Journal: h.journal, Tracer: config.Tracer, Log: config.Log})
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(h.applyDesired(ctx), h.loadDescriptions(ctx)); err != nil {
+	if err := h.applyDesired(ctx); err != nil {
 		h.Host.Close()
 		return nil, err
 	}
+	h.loadUnchanged()
 	if !slices.ContainsFunc(h.Status(), h.isNew) {
 		return h, nil // Run reports their states
 	}
@@ -199,28 +199,18 @@ func (h *Host) applyDesired(ctx context.Context) error {
 		}
 		h.UpdateSetAside(p.ID, aside)
 	}
-	return nil
+	return h.stored.update(list)
 }
 
-// loadDescriptions loads the descriptions that plugins returned to earlier hubs.
-func (h *Host) loadDescriptions(ctx context.Context) error {
-	list, err := h.config.Registry.List(ctx)
-	for _, p := range list {
-		about := &sdk.Description{}
-		if err := proto.Unmarshal(p.Description, about); err != nil {
-			return fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
-		}
-		if about.GetId() != p.ID {
-			continue
-		}
-		h.storedDescriptions[p.ID] = about
+// loadUnchanged finds the plugins whose program is the one that an earlier hub reported.
+func (h *Host) loadUnchanged() {
+	for id, p := range h.desired {
 		var report StatusReport
-		if json.Unmarshal([]byte(p.Status), &report) == nil && report.Digest != "" &&
-			report.Digest == pluginhost.Digest(h.config.Dir, p.ID) {
-			h.unchanged = append(h.unchanged, p.ID)
+		if h.stored.description(id) != nil && json.Unmarshal([]byte(p.Status), &report) == nil && report.Digest != "" &&
+			report.Digest == pluginhost.Digest(h.config.Dir, id) {
+			h.unchanged = append(h.unchanged, id)
 		}
 	}
-	return err
 }
 
 // description returns a plugin's description, current or stored, or nil if there is none yet.
@@ -228,7 +218,7 @@ func (h *Host) description(id string) *sdk.Description {
 	if about := h.Plugin(id).Description(); about != nil {
 		return about
 	}
-	return h.storedDescriptions[id]
+	return h.stored.description(id)
 }
 
 // encodeDescription returns a plugin's description in deterministic encoding, or nil if it is unknown.
@@ -257,7 +247,7 @@ func (h *Host) reportStatus(ctx context.Context) error {
 			return err
 		}
 		s.InFlight, s.Memory = 0, 0
-		report := StatusReport{s, rendererID(s, about), h.Logs(s.ID)}
+		report := StatusReport{s, h.counts.hubID, rendererID(s, about), h.Logs(s.ID)}
 		text, err := json.Marshal(report)
 		settled := s.State != pluginhost.Ready || h.desired[s.ID].Renderer == report.Renderer
 		if err != nil || settled && h.reported[s.ID] == string(text) {
@@ -308,57 +298,6 @@ func (h *Host) refresh(ctx context.Context, worker bool) error {
 		err = h.recordServing(ctx)
 	}
 	return err
-}
-
-// Vocabulary returns the words of core and of the plugins. It leaves out a plugin that contradicts an earlier one, or
-// has never been ready, until the next start.
-func (h *Host) Vocabulary() (*menu.Vocabulary, error) {
-	var declared []menu.Declaration
-	vocabulary, err := menu.NewVocabulary()
-	first := func(a, b string) int {
-		return cmp.Or(h.desired[a].KnownAt.Compare(h.desired[b].KnownAt), cmp.Compare(a, b))
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(h.desired), first) {
-		about := h.description(id)
-		if !h.desired[id].Enabled {
-			continue
-		}
-		if about == nil {
-			h.config.Log.Warn("key-value groups unknown until restart", "plugin", id)
-			continue
-		}
-		more := append(slices.Clone(declared), declarations(id, about)...)
-		wider, err := menu.NewVocabulary(more...)
-		if err != nil {
-			h.Plugin(id).ReportFault(fmt.Errorf("its key-value groups are ignored: %w", err))
-			h.config.Log.Warn("key-value groups of a plugin ignored", "plugin", id, "error", err)
-			continue
-		}
-		declared, vocabulary = more, wider
-	}
-	return vocabulary, err
-}
-
-func declarations(id string, about *sdk.Description) (list []menu.Declaration) {
-	rules := map[pb.ValueRule]menu.ValueRule{
-		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf,
-		pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
-	}
-	for _, group := range about.GetVocabulary() {
-		d := menu.Declaration{Group: group.GetGroup(), Platform: id}
-		if group.GetOnItem() {
-			d.On |= menu.OnItem
-		}
-		if group.GetOnOption() {
-			d.On |= menu.OnOption
-		}
-		for _, key := range group.GetKeys() {
-			d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()],
-				Allowed: key.GetAllowed()})
-		}
-		list = append(list, d)
-	}
-	return list
 }
 
 // platformsWith returns a business's platforms whose plugins have a capability.

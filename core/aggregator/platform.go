@@ -9,7 +9,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
-	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -19,7 +18,7 @@ type PlatformChange struct {
 	Settings  []byte            // JSON; nil: as they are
 	Accept    relay.Accept      // "": as it is
 	Endpoints map[string]string // URLs by name; "" removes one
-	Secrets   map[string]string // by name; "" removes one
+	Secrets   map[string]string // by name, or by relay.StoreSecret; "" removes one
 }
 
 // Check returns Invalid for a change that the plugin does not support. For a platform without a plugin, about is nil.
@@ -70,9 +69,8 @@ func (c PlatformChange) setSecrets(a *relay.Access, about *sdk.Description) erro
 		a.Secrets = map[string]string{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
-		declared := func(s *pb.Secret) bool { return s.GetName() == name }
-		if !slices.ContainsFunc(about.GetSecrets(), declared) {
-			return core.Errorf(core.Invalid, "secret %q: plugin %s has no secret of that name", name, about.GetId())
+		if err := CheckSecretName(about, name); err != nil {
+			return err
 		}
 		if c.Secrets[name] == "" {
 			delete(a.Secrets, name)
@@ -91,10 +89,11 @@ func missing(a *relay.Access, about *sdk.Description) (list []string) {
 		}
 	}
 	for _, s := range about.GetSecrets() {
-		if a.Secrets[s.GetName()] == "" {
+		if !hasSecret(a, s) {
 			list = append(list, "secret "+s.GetName())
 		}
 	}
+	list = append(list, invalidCertificates(a, about)...)
 	return append(list, pluginhost.SettingsProblems(about.GetSettingsSchema(), a.Settings)...)
 }
 

@@ -76,7 +76,7 @@ type Reports interface {
 
 // Platforms reads the platforms of businesses.
 type Platforms interface {
-	// Of returns the plugin that serves a platform, and its settings.
+	// Lookup returns the plugin that serves a platform, and its settings.
 	Lookup(ctx context.Context, business core.BusinessID, platform string) (string, relay.Access, error)
 	// Served returns the platforms of a business.
 	Served(ctx context.Context, business core.BusinessID) ([]core.Platform, error)

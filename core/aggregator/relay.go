@@ -1,35 +1,18 @@
 package aggregator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
-
-// Actions returns the actions that a plugin offers (action.Offers).
-func (h *Host) Actions(_ context.Context, id string) (names []string, err error) {
-	about := h.description(id)
-	if about == nil {
-		return nil, core.Errorf(core.Unavailable, "the actions of plugin %s are not known yet", id)
-	}
-	for _, offer := range about.GetActions() {
-		names = append(names, offer.GetName())
-	}
-	return names, nil
-}
 
 // Plan plans a call to an aggregator (relay.Plugins).
 func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (relay.Decision, error) {
@@ -126,7 +109,7 @@ func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 		order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
 	}
 	return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted,
-		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode})
+		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode, ChangedAt: p.At})
 }
 
 func planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -146,17 +129,13 @@ func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 		return nil, err
 	}
 	return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: orderForPlugin(call.Order), Action: p.Action,
-		Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+		Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone, Parameters: p.Parameters})
 }
 
 func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
 	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), Query: p.GetQuery(),
 		Headers: p.GetHeaders(), Body: p.GetBody()}
-	for _, e := range about.GetEndpoints() {
-		if e.GetName() == plan.Endpoint {
-			plan.Hosts = e.GetHosts()
-		}
-	}
+	addDeclared(about, p, plan)
 	for _, s := range p.GetSecretHeaders() {
 		plan.Secrets = append(plan.Secrets,
 			relay.SecretHeader{Header: s.GetHeader(), Secret: s.GetSecret(), Template: s.GetTemplate()})
@@ -220,139 +199,4 @@ func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
 		out.CallID = id
 	}
 	return out, nil
-}
-
-// Read interprets an aggregator's request (relay.Reader). The kinds order and action stand for the plugin's own kinds
-// with that purpose.
-func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message, error) {
-	plugin, subject, err := h.subject(ctx, in.Business, in.Platform)
-	if err != nil {
-		return relay.Message{}, err
-	}
-	about := h.inbound(plugin.ID(), in.Kind)
-	subject.About = fmt.Sprintf("request %q of the aggregator", in.Kind)
-	request := &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
-		ReceivedAt: in.ReceivedAt.UnixMilli()}
-	switch about.GetPurpose() {
-	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER:
-		translation, err := plugin.Translate(ctx, subject, request)
-		if c := translation.GetCancellation(); err == nil && c != nil {
-			return relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: c.GetPlatformOrderId(),
-				Reason: c.GetReason()}}, nil
-		}
-		if err != nil {
-			return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
-		}
-		if translation.GetOrder() == nil {
-			return relay.Message{Ignored: pluginhost.PublicReason(translation.GetIgnored())}, nil
-		}
-		body, err := orderBody(in.Platform, translation.GetOrder())
-		return relay.Message{Order: body}, err
-	case pb.InboundPurpose_INBOUND_PURPOSE_ACTION:
-		answer, err := plugin.InterpretCallback(ctx, subject, request)
-		if err != nil {
-			return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
-		}
-		outcome, err := outcomeOf(answer)
-		return relay.Message{Outcome: &outcome}, err
-	}
-	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s has no callback of the kind %q",
-		in.Platform, in.Kind)
-}
-
-// HasOrder reports whether a request contains an order, and returns the order's id (relay.Reader).
-func (h *Host) HasOrder(in relay.InboundRequest) (orderID string, ok bool) {
-	about := h.inbound(in.Plugin, in.Kind)
-	return order.OrderIDAt(about.GetOrderId(), in.Body),
-		about.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_ORDER
-}
-
-// inbound returns a plugin's declaration of a kind of request, or nil if it handles none.
-func (h *Host) inbound(id, kind string) *pb.Inbound {
-	byName := map[string]pb.InboundPurpose{"order": pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-		"action": pb.InboundPurpose_INBOUND_PURPOSE_ACTION}
-	list := h.description(id).GetInbound()
-	at := slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetKind() == kind })
-	if at < 0 {
-		at = slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetPurpose() == byName[kind] })
-	}
-	if at < 0 {
-		return nil
-	}
-	return list[at]
-}
-
-// defaultTolerance is the greatest difference between a signed request's timestamp and the hub's clock.
-const defaultTolerance = 300 * time.Second
-
-// Verification returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
-func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, error) {
-	if plugin != core.ServedByMerchant && h.description(plugin) == nil {
-		return relay.CallbackVerification{},
-			core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
-	}
-	about := h.inbound(plugin, kind)
-	if about == nil {
-		return relay.CallbackVerification{},
-			core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
-	}
-	proof := relay.CallbackVerification{
-		Scheme: relay.SchemeToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),
-		Secret:    about.GetSecret(),
-		Base64:    about.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_BASE64,
-		Timestamp: strings.ToLower(about.GetTimestampHeader()),
-		Tolerance: time.Duration(about.GetToleranceSeconds()) * time.Second,
-	}
-	if proof.Tolerance == 0 {
-		proof.Tolerance = defaultTolerance
-	}
-	switch about.GetScheme() {
-	case pb.InboundScheme_INBOUND_SCHEME_EQUALS:
-	case pb.InboundScheme_INBOUND_SCHEME_BEARER:
-		proof.Prefix = "Bearer "
-	case pb.InboundScheme_INBOUND_SCHEME_BASIC:
-		proof.Scheme, proof.Prefix = relay.SchemeBasic, "Basic "
-	case pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256:
-		proof.Scheme = relay.SchemeHMAC
-	default:
-		return proof, core.Errorf(core.Unavailable, "plugin %s requires an unknown callback verification", plugin)
-	}
-	return proof, nil
-}
-
-// orderBody returns a translated order in the form of the channel API. It leaves out what the aggregator did not
-// send.
-func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
-	text, err := sdk.ToJSON(o)
-	if err != nil {
-		return nil, err
-	}
-	var members map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&members); err != nil {
-		return nil, fmt.Errorf("checking the translated order: %w", err)
-	}
-	plainNumbers(members)
-	members["platform"] = platform
-	return json.Marshal(members)
-}
-
-// plainNumbers converts an order's numbers from strings. The JSON of protocol buffers has 64-bit integers as strings,
-// and the protocol has decimals as strings.
-func plainNumbers(value any) {
-	switch value := value.(type) {
-	case []any:
-		for _, element := range value {
-			plainNumbers(element)
-		}
-	case map[string]any:
-		for name, element := range value {
-			if text, ok := element.(string); ok &&
-				(sdk.IsDecimal(name) || name == "quantity" || name == "delivery_datetime") {
-				value[name] = json.Number(text)
-			}
-			plainNumbers(element)
-		}
-	}
 }

@@ -232,7 +232,7 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 		if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
-		read, err := p.plugin.InterpretPublish(ctx, p.subject,
+		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(),
 			&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
 		if err != nil {
 			return relay.Outcome{}, err
@@ -246,6 +246,14 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 	})
 	sent.Problems = problems
 	return sent
+}
+
+// responseSubject returns the subject of the interpretation of a response. The call identifies that request, because
+// the responses to different menus can be equal.
+func (p publication) responseSubject() pluginhost.Subject {
+	subject := p.subject
+	subject.Request = p.work.CallID.String()
+	return subject
 }
 
 func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
@@ -272,8 +280,8 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 		p.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
 	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
-		RetryAfter: result.RetryAfter,
-		Responded:  result.Attempt != nil && result.Attempt.Responded()}
+		RetryAfter: result.RetryAfter, Uncounted: result.Uncounted,
+		Responded: result.Attempt != nil && result.Attempt.Responded()}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting

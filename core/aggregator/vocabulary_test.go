@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/menu"
@@ -28,21 +30,41 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 		return &sdk.Description{Vocabulary: []*pb.VocabularyGroup{{Group: "NutritionalInfo", OnItem: on, OnOption: true,
 			Keys: keys}}}
 	}
+	stored := func(id string, about *sdk.Description) []byte {
+		about.Id = id
+		encoded, err := proto.Marshal(about)
+		require.NoError(t, err)
+		return encoded
+	}
 	now := time.Now()
-	known := fixedRegistry{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)},
-		{ID: "old", Enabled: true, KnownAt: now}}
+	known := fixedRegistry{
+		{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour), Description: stored("aaa", group(false))},
+		{ID: "old", Enabled: true, KnownAt: now, Description: stored("old", group(true))},
+		{ID: "off", KnownAt: now, Description: stored("off", &sdk.Description{Vocabulary: []*pb.VocabularyGroup{{
+			Group: "Disabled", OnItem: true, Keys: []*pb.VocabularyKey{{Name: "any",
+				Rule: pb.ValueRule_VALUE_RULE_ANY_TEXT}}}}})}}
 	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: NoopObserver{},
 		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer host.Host.Close()
 	for _, p := range known {
-		host.desired[p.ID], host.storedDescriptions[p.ID] = p, group(p.ID == "old")
 		host.Start(p.ID)
 	}
-	got, err := host.Vocabulary()
-	require.NoError(t, err)
+	got := host.Vocabulary()
 	want, err := menu.NewVocabulary(declarations("old", group(true))...)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Contains(t, fmt.Sprint(host.Status()[0].Faults), "its key-value groups are ignored")
+	faults := func() int {
+		return strings.Count(fmt.Sprint(host.Status()[0].Faults), "its key-value groups are ignored")
+	}
+	require.Equal(t, 1, faults())
+	require.Same(t, got, host.Vocabulary(), "it is kept until a description changes")
+
+	known[1].Description = stored("old", &sdk.Description{Version: "2.0.0"})
+	host.readAt = time.Time{}
+	require.NoError(t, host.applyDesired(t.Context()))
+	want, err = menu.NewVocabulary(declarations("aaa", group(false))...)
+	require.NoError(t, err)
+	require.Equal(t, want, host.Vocabulary(), "an upgrade counts without a restart")
+	require.Equal(t, 1, faults())
 }

@@ -141,8 +141,8 @@ func orderSteps(f Facts, hub hubURL) []Step {
 		{Name: "rider_sent", Title: "Send a rider status", Done: f.Rider,
 			Next: "Send the status of the rider of a self-delivery order.",
 			Command: hub.curl(Key, "/ext/api/v1/generic/pos/rider-status/",
-				`{"order_id":`+orderID(f.SelfOrder)+
-					`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
+				`{"order_id":`+orderID(f.SelfOrder)+`,"status":"ASSIGNED",`+
+					`"rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
 			Next: "Request the masked contact of an order's customer. The event feature_action has it. Not every " +
 				"aggregator supports this: skip this step if yours does not.",

@@ -13,7 +13,8 @@ func TestErrorsOfOneCauseAreOneGroup(t *testing.T) {
 			{"ref_id":"b","upipr_status":{"action":"A","error":false,"id":7}},
 			{"ref_id":"c","upipr_status":{"action":"A","error":true,` +
 		`"err_msg":"category_ref_ids: there is no category \"y 2\""}}],
-		"taxes":[{"code":"CGST_P","upipr_status":{"action":"A","error":true,"err_msg":"title is required (5 of 7)"}}]}`))
+		"taxes":[{"code":"CGST_P",
+			"upipr_status":{"action":"A","error":true,"err_msg":"title is required (5 of 7)"}}]}`))
 	require.Equal(t, []Group{
 		{Cause: "category_ref_ids: there is no category …", Count: 2, Examples: []Failed{
 			{"items", "a", `category_ref_ids: there is no category "x"`},

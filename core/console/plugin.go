@@ -1,9 +1,13 @@
 package console
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
 )
 
 // Plugin is a plugin as the hubs report it.
@@ -79,11 +83,40 @@ type PluginHub struct {
 	State    string
 	Since    time.Time // when it entered the state
 	Reason   string    // the problem in this state; "": none
-	Build    string    // SHA-256 of the manifest that runs; only reported
+	Build    string    // SHA-256 of the last manifest that was ready; "": none
 	InFlight int
 	Memory   int64 // bytes
 	Calls    []PluginCall
 	Renderer string // identifies the renderer of menus there; only reported
+}
+
+// PluginHubGroup is the hubs that run a plugin in the same version and state, for the same reason.
+type PluginHubGroup struct {
+	Version, State, Reason string
+	Since                  time.Time // the earliest
+	Hubs                   int
+}
+
+// GroupPluginHubs groups the hubs of a plugin by version, state and reason, sorted by these.
+func GroupPluginHubs(hubs []PluginHub) (groups []PluginHubGroup) {
+	for _, h := range hubs {
+		n := slices.IndexFunc(groups, func(g PluginHubGroup) bool {
+			return g.Version == h.Version && g.State == h.State && g.Reason == h.Reason
+		})
+		if n < 0 {
+			n = len(groups)
+			groups = append(groups, PluginHubGroup{h.Version, h.State, h.Reason, h.Since, 0})
+		}
+		groups[n].Hubs++
+		if h.Since.Before(groups[n].Since) {
+			groups[n].Since = h.Since
+		}
+	}
+	slices.SortFunc(groups, func(a, b PluginHubGroup) int {
+		return cmp.Or(strings.Compare(a.Version, b.Version), strings.Compare(a.State, b.State),
+			strings.Compare(a.Reason, b.Reason))
+	})
+	return groups
 }
 
 // PluginCall is the statistics of one kind of call since the hub's start.
@@ -105,12 +138,13 @@ func (c *PluginCall) Add(other PluginCall) {
 type PluginAbout struct {
 	Name         string
 	Capabilities []string
-	Actions      []string
+	Actions      []action.Offer
 	Groups       []string // of key-value data
 	Inbound      []PluginInbound
 	Schema       []byte // JSON Schema of the settings of its platforms
 	Endpoints    []PluginEndpoint
 	Secrets      []PluginSecret
+	Tokens       []string // names of the credentials that are access tokens
 }
 
 // PluginEndpoint is an endpoint of the aggregator: its name, and the hosts that the manifest allows for it.
@@ -119,9 +153,9 @@ type PluginEndpoint struct {
 	Hosts             []string
 }
 
-// PluginInbound is a kind of aggregator request that a plugin handles. Its header, made with a secret of the
-// platform, authenticates the request.
-type PluginInbound struct{ Kind, Header, Secret string }
+// PluginInbound is a kind of aggregator request that a plugin handles. The proof says for people how the request is
+// authenticated, by a secret of the platform or else by the key set of an endpoint.
+type PluginInbound struct{ Kind, Proof, Secret, Endpoint string }
 
 // PluginSecret is a secret that a plugin needs for each platform.
 type PluginSecret struct{ Name, Description string }

@@ -44,7 +44,7 @@ type Problem struct {
 // ProblemObject returns the name of a problem in the audit trail.
 func ProblemObject(id int64) string { return fmt.Sprintf("problem/%d", id) }
 
-// ProblemFilter selects problems of businesses. A zero field matches all.
+// ProblemFilter selects problems of businesses. A zero field matches all, as do nil businesses.
 type ProblemFilter struct {
 	Businesses []core.BusinessID
 	States     []ProblemState

@@ -20,6 +20,17 @@ type PlatformSettings struct {
 	Rejection  string               // the reason
 	Version    string               // changes with every update
 	Aliases    []core.PlatformAlias // its other names
+	Tokens     []PlatformToken      // of the credentials of its plugin
+}
+
+// PlatformToken is the state of an access token. It has no token.
+type PlatformToken struct {
+	Credential string
+	Store      string    // ref_id of a store with own secrets; "": all others
+	RenewedAt  time.Time // zero: never
+	ExpiresAt  time.Time // zero: unknown
+	FailedAt   time.Time // when the renewal last failed, if it has not succeeded since; zero otherwise
+	Failure    string    // the reason
 }
 
 // MonitoringRules is the monitoring configuration of a business. In a duration, nil means the hub's default and 0 means

@@ -244,16 +244,16 @@ func TestUnreadableJobFailsWithTheReason(t *testing.T) {
 }
 
 func TestRetriedFailureKeepsItsOriginalCause(t *testing.T) {
-	b, told := newFakeQueue(), make(chan error, 2)
+	b, reported := newFakeQueue(), make(chan error, 2)
 	away := errors.New("the database is unavailable")
 	h := funcHandler{
 		run:  func(context.Context, core.Job, func(int, int)) error { return errors.New("the real cause") },
-		fail: func(_ core.Job, cause error) error { told <- cause; defer func() { away = nil }(); return away },
+		fail: func(_ core.Job, cause error) error { reported <- cause; defer func() { away = nil }(); return away },
 	}
 	b.job.Attempts = 2
 	stop := start(b, Config{MaxAttempts: 3}, h)
-	require.EqualError(t, <-told, "the real cause")
-	require.EqualError(t, <-told, "the real cause")
+	require.EqualError(t, <-reported, "the real cause")
+	require.EqualError(t, <-reported, "the real cause")
 	stop()
 	require.Equal(t, []string{"the real cause"}, b.retries)
 }

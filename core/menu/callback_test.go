@@ -45,7 +45,7 @@ func TestCallbackReportsTheOutcomeOfEachObject(t *testing.T) {
 		"warnings":[{"path":"flush_taxes",`+
 		`"message":"flush_taxes has no effect in a store request: it is for the master catalogue"}]}`,
 		string(body))
-	require.Contains(t, string(body), `"title":"\u0050ie"`, "objects are told as they came")
+	require.Contains(t, string(body), `"title":"\u0050ie"`, "objects keep their text")
 }
 
 func TestFailedRequestIsReportedPerObject(t *testing.T) {

@@ -46,14 +46,20 @@ type IngestResult struct {
 
 // IngestPolicy holds the settings for menu requests of every business.
 type IngestPolicy struct {
-	Vocabulary *Vocabulary
-	FlushGuard int // see Rules
+	Vocabulary VocabularySource // nil: no key-value groups
+	FlushGuard int              // see Rules
 }
+
+// VocabularySource returns the vocabulary that counts now. It is called for each request.
+type VocabularySource interface{ Vocabulary() *Vocabulary }
 
 // RulesFor returns the rules of a business.
 func (p IngestPolicy) RulesFor(business core.Business) Rules {
-	return Rules{Country: business.Country, Currency: business.Currency, Vocabulary: p.Vocabulary,
-		FlushGuard: p.FlushGuard}
+	rules := Rules{Country: business.Country, Currency: business.Currency, FlushGuard: p.FlushGuard}
+	if p.Vocabulary != nil {
+		rules.Vocabulary = p.Vocabulary.Vocabulary()
+	}
+	return rules
 }
 
 // Ingestor runs the jobs of menu requests.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string]bool) string {
+func (m *model) option(o OptionObject, st *mStore, flush, acyclic bool, listed map[string]bool) string {
 	ref := *o.RefID
 	old, isNew := m.options[ref], m.options[ref] == nil
 	next := &mOption{available: true, active: true, groups: map[string]bool{}, nested: map[string]bool{}}
@@ -16,6 +16,42 @@ func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string
 	} else if o.Title == nil {
 		return "no title"
 	}
+	m.link(next, o, st)
+	m.options[ref] = next
+	mayLose := func(name string) bool {
+		return !listed[name] && (!m.options[name].active || st == nil && flush)
+	}
+	for _, above := range m.above(func(name string) bool { return !mayLose(name) }) {
+		if above[0] == above[1] && !acyclic {
+			delete(m.options, ref)
+			if !isNew {
+				m.options[ref] = old
+			}
+			return "cycle"
+		}
+	}
+	for _, above := range m.above(func(string) bool { return true }) {
+		for name, other := range m.options { // with a link back from a nested group
+			if !acyclic && mayLose(name) && other.nested[above[0]] && other.groups[above[1]] {
+				clear(other.nested)
+			}
+		}
+	}
+	take(&next.title, o.Title)
+	if st == nil {
+		next.price = o.Price.String()
+		take(&next.available, o.Available)
+		next.active = next.active || flush || isTrue(o.Available)
+		return ""
+	}
+	if isNew {
+		next.price = o.Price.String()
+	}
+	return m.optionAtStore(o, next, st)
+}
+
+// link applies the links of a sent option.
+func (m *model) link(next *mOption, o OptionObject, st *mStore) {
 	if st == nil && (o.ClearOptGrps || o.ClearOptGrpRefIDs) {
 		clear(next.groups)
 	}
@@ -32,37 +68,24 @@ func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string
 			next.nested[group] = true
 		}
 	}
-	m.options[ref] = next
-	mayLose := func(name string) bool {
-		return !listed[name] && (!m.options[name].active || st == nil && flush)
-	}
-	for _, above := range m.above(func(name string) bool { return !mayLose(name) }) {
-		if above[0] == above[1] {
-			delete(m.options, ref)
-			if !isNew {
-				m.options[ref] = old
-			}
-			return "cycle"
+}
+
+// acyclicOptions reports whether the groups have no cycle once all sent options are applied. The order of the options
+// does not matter then.
+func (m *model) acyclicOptions(sent []Submitted[OptionObject], st *mStore) bool {
+	after := &model{groups: m.groups, options: maps.Clone(m.options)}
+	for _, s := range sent {
+		next := &mOption{groups: map[string]bool{}, nested: map[string]bool{}}
+		if old := m.options[*s.Object.RefID]; old != nil {
+			next.groups, next.nested = maps.Clone(old.groups), maps.Clone(old.nested)
+		} else if s.Object.Title == nil {
+			continue // it fails
 		}
+		after.link(next, s.Object, st)
+		after.options[*s.Object.RefID] = next
 	}
-	for _, above := range m.above(func(string) bool { return true }) {
-		for name, other := range m.options { // with a link back from a nested group
-			if mayLose(name) && other.nested[above[0]] && other.groups[above[1]] {
-				clear(other.nested)
-			}
-		}
-	}
-	take(&next.title, o.Title)
-	if st == nil {
-		next.price = o.Price.String()
-		take(&next.available, o.Available)
-		next.active = next.active || flush || isTrue(o.Available)
-		return ""
-	}
-	if isNew {
-		next.price = o.Price.String()
-	}
-	return m.optionAtStore(o, next, st)
+	return !slices.ContainsFunc(after.above(func(string) bool { return true }),
+		func(above [2]string) bool { return above[0] == above[1] })
 }
 
 func (m *model) optionAtStore(o OptionObject, master *mOption, st *mStore) string {

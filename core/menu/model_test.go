@@ -128,9 +128,10 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 			deleted[OptionGroups] += deactivateUnlisted(&g.active, slices.Contains(refIDs(r.OptionGroups), ref))
 		}
 	}
+	acyclic := m.acyclicOptions(r.Options, st)
 	for _, s := range r.Options {
 		run(Options, m.options[*s.Object.RefID] != nil,
-			func() string { return m.option(s.Object, st, r.Flush[Options], asSet(refIDs(r.Options))) })
+			func() string { return m.option(s.Object, st, r.Flush[Options], acyclic, asSet(refIDs(r.Options))) })
 	}
 	if r.Flush[Options] {
 		deleted[Options] = m.flushOptions(refIDs(r.Options), st)

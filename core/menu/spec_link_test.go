@@ -42,7 +42,8 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				require.Equal(t, []string{"A"}, h.categoriesOf("tea"))
 			}},
 		{"a category and an option group may be called all",
-			[]string{`M {"categories":[{"ref_id":"all","name":"All"}],"option_groups":[{"ref_id":"all","title":"All"}]}`,
+			[]string{
+				`M {"categories":[{"ref_id":"all","name":"All"}],"option_groups":[{"ref_id":"all","title":"All"}]}`,
 				`M {"categories":[{"ref_id":"sub","name":"Sub","parent_ref_id":"all"}],"items":[{"ref_id":"tea",` +
 					`"title":"Tea","price":10,"category_ref_ids":["sub"]}],
 				"options":[{"ref_id":"soy","title":"Soy","price":1,"opt_grp_ref_ids":["all"]},{"ref_id":"oat",` +

@@ -49,7 +49,8 @@ func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 		with(`11:30:00`,
 			`08:00:00`): "day_slots[0].slots[0] must not start and end at the same time",
 		with(`}]}]}]}`,
-			`},{"start_time":"11:00","end_time":"12:00"}]}]}]}`): "day_slots[0].slots[1] overlaps day_slots[0].slots[0]",
+			`},{"start_time":"11:00","end_time":"12:00"}]}]}]}`): "day_slots[0]." +
+			"slots[1] overlaps day_slots[0].slots[0]",
 		with(`}]}]}]}`,
 			`}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`): `timing_groups[1] (title "Breakfast"): title is ` +
 			`the same as in timing_groups[0]`,

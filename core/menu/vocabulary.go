@@ -53,6 +53,9 @@ var coreDeclarations = []Declaration{
 // Vocabulary contains every key-value group that a request may use. It is immutable and may be shared.
 type Vocabulary struct{ groups map[string]*keyGroup }
 
+// Vocabulary returns the vocabulary itself, as the source of one that never changes.
+func (v *Vocabulary) Vocabulary() *Vocabulary { return v }
+
 type keyGroup struct {
 	on   Target
 	keys map[string]Key

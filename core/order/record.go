@@ -136,7 +136,7 @@ type PlaceRequest struct {
 	Draft    Draft
 	Trace    core.Trace // of the request
 
-	// The API key of the request. Its snapshot is "" if the key was just read.
+	// The API key of the request; zero for an order without one, such as that of an aggregator's callback.
 	Credential core.Credential
 }
 

@@ -50,27 +50,6 @@ func NewRejection(err error, body []byte) Rejection {
 	return r
 }
 
-// OrderIDAt returns the string or whole number at a JSON pointer (RFC 6901) of a body, such as /order/id. It returns ""
-// if there is none.
-func OrderIDAt(pointer string, body []byte) string {
-	if pointer == "" || len(body) > MaxBody {
-		return ""
-	}
-	value := jsontext.Value(body)
-	for name := range jsontext.Pointer(pointer).Tokens() {
-		var members map[string]jsontext.Value
-		if json.Unmarshal(value, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-			return ""
-		}
-		value = members[name]
-	}
-	var text core.Identifier
-	if json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) != nil {
-		return ""
-	}
-	return sanitize(string(text), maxName)
-}
-
 // identifiers returns the strings and whole numbers of an object by name, up to a syntax error.
 func identifiers(body []byte) map[string]string {
 	found := map[string]string{}

@@ -73,7 +73,7 @@ func TestOrderIDIsFoundInForeignBodies(t *testing.T) {
 		`{"order":{"id":"` + strings.Repeat("é", 300) + `"}}`: strings.Repeat("é", 255),
 		``: "",
 	} {
-		require.Equal(t, want, OrderIDAt("/order/id", []byte(body)), body)
+		require.Equal(t, want, OrderIDAt("/order/id", "", []byte(body)), body)
 	}
-	require.Empty(t, OrderIDAt("", []byte(`"A-7"`)))
+	require.Empty(t, OrderIDAt("", "", []byte(`"A-7"`)))
 }

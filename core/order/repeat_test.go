@@ -36,13 +36,15 @@ func TestDifferencesOfRepeatedOrdersAreShort(t *testing.T) {
 	require.NoError(t, err)
 	for want, changes := range map[string][]string{
 		"": {},
-		"item naan: quantity 2, in the repeat 3; payable_amount: 14.25, in the repeat 16.25": {`"quantity":2`, `"quantity":3`,
+		"item naan: quantity 2, in the repeat 3; payable_amount: 14.25, in the repeat 16.25": {`"quantity":2`,
+			`"quantity":3`,
 			`"payable_amount":14.25`, `"payable_amount":16.25`},
 		"item dal: price: 10.25, in the repeat 9": {"10.25,", "9,"},
 		"item dal: options":                       {`"hot"`, `"mild"`},
 		"item rice added; item naan removed":      {`"naan"`, `"rice"`},
 		"customer.phone; customer.address":        {`"555"`, `"556"`, "Oslo", "Bergen"},
-		"store_ref_id: s1, in the repeat s2; order_type: delivery, in the repeat pickup": {`"s1"`, `"s2","order_type":"pickup"`},
+		"store_ref_id: s1, in the repeat s2; order_type: delivery, in the repeat pickup": {`"s1"`,
+			`"s2","order_type":"pickup"`},
 		"charges":      {`"value":1`, `"value":2`},
 		"payment":      {`"cash"`, `"card"`},
 		"instructions": {"ring", "knock"},

@@ -82,7 +82,7 @@ func invokeSupervised[A any](ctx context.Context, k *supervisor, r request,
 		var loss *lostCall
 		alone := false
 		if reply.disconnected && ctx.Err() == nil {
-			loss, alone = i.recordLoss(r)
+			loss, alone = i.recordLoss(r, k.host.config.Clock.Now())
 		}
 		release()
 		if loss != nil && k.blame(ctx, i, *loss, alone) {
@@ -97,6 +97,7 @@ func invokeSupervised[A any](ctx context.Context, k *supervisor, r request,
 			lost = i
 		default:
 			outcome, err = k.mapError(ctx, r, reply, err)
+			k.recordEnd(i, r, outcome, reply.replied)
 			i.countTimeout(outcome, callRecord{r.call, r.subject.Business, r.subject.Platform, r.subject.Key})
 			return none, outcome, err
 		}
@@ -105,6 +106,7 @@ func invokeSupervised[A any](ctx context.Context, k *supervisor, r request,
 
 // reply is what is known of the plugin's reply to a call.
 type reply struct {
+	replied      bool   // the plugin itself ended the call
 	disconnected bool   // the call was lost with the connection
 	stack        string // of a panic; "": unknown
 }
@@ -123,7 +125,8 @@ func attempt[A any](ctx context.Context, i *instance,
 	if stack != nil {
 		r.stack = *stack
 	}
-	r.disconnected = err != nil && !tracker.replied.Load() && isConnectionLost(err)
+	r.replied = tracker.replied.Load()
+	r.disconnected = err != nil && !r.replied && isConnectionLost(err)
 	return result, r, err
 }
 
@@ -169,7 +172,7 @@ func callWithin[A any](ctx context.Context, p Plugin, within time.Duration,
 	ctx, cancel := withTimeout(ctx, p.host.config.Clock, within)
 	defer cancel()
 	result, err := do(ctx)
-	if errors.As(err, new(timeoutError)) || errors.As(err, new(setAsideError)) {
+	if errors.As(err, new(timeoutError)) {
 		err = withCode(core.Internal, err)
 	}
 	return result, err
@@ -240,7 +243,7 @@ func (replyHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.C
 func (replyHandler) HandleConn(context.Context, stats.ConnStats) {}
 
 // acquire returns the serving instance of a plugin, within its concurrency limit. If the plugin is starting, or has
-// just lost the caller's instance, acquire waits for up to Patience. A call that must run alone waits for the others.
+// just lost the caller's instance, acquire waits for up to StartWait. A call that must run alone waits for the others.
 func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*instance, func(), error) {
 	var due <-chan time.Time
 	for {
@@ -347,7 +350,7 @@ func (k *supervisor) mapError(ctx context.Context, r request, reply reply, err e
 		return outcomeRefused, rejection(k.id, errorMessage(err))
 	case sdk.IsAbsent(err):
 		return outcomeAbsent, publicError(core.NotFound, "plugin_unsupported", plugin+" does not support this request",
-			errors.New(errorMessage(err)))
+			errors.New(sdk.MaskPersonal(errorMessage(err))))
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return outcomeCanceled, ctx.Err()
 	case code == codes.DeadlineExceeded || ctx.Err() != nil:

@@ -70,6 +70,7 @@ type fault struct {
 	repeat bool       // it does not count toward quarantine
 	call   string     // such as Menu.Render; "": none, or several
 	lost   []lostCall // under way when the process ended, or the call itself
+	late   bool       // the one in lost had already ended without a reply, so it may not be the cause
 }
 
 // Error returns the text.
@@ -172,7 +173,7 @@ func (k *supervisor) recordFault(f *fault) int {
 	k.faults = k.faults[:min(len(k.faults), maxRecordedFaults)]
 	k.recentCrashes = withinWindow(k.recentCrashes, now)
 	if f.ended && !f.repeat {
-		k.recordCrash(now, f.lost)
+		k.recordCrash(now, f)
 	}
 	if journal := k.host.config.Journal; journal != nil {
 		journal.RecordFault(f.report(k.id, k.version, now))

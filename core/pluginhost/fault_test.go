@@ -174,6 +174,20 @@ func TestDegradedPluginShowsItsReason(t *testing.T) {
 	require.Empty(t, s.status().Health)
 }
 
+func TestCrashedPluginReportsItsLastBuild(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	build := s.status().Build
+	require.Equal(t, s.status().Manifest, build)
+	s.signal(syscall.SIGKILL)
+	s.waitUntil("it waits for its restart", s.inState(Backoff))
+	require.Empty(t, s.status().Manifest)
+	require.Equal(t, build, s.status().Build)
+	s.Stop("hostile")
+	s.waitUntil("it is stopped", s.inState(Stopped))
+	require.Empty(t, s.status().Build)
+}
+
 func TestFaultNamesTheCauseOfTheLatestProcess(t *testing.T) {
 	s := newTestHost(t)
 	s.install("panics")

@@ -38,6 +38,7 @@ type instance struct {
 	output      sync.WaitGroup
 
 	hung   chan *fault   // receives after too many consecutive timeouts
+	broken chan struct{} // receives when a call was lost with the connection
 	memory atomic.Uint64 // bytes, as last measured
 
 	mu       sync.Mutex
@@ -46,9 +47,11 @@ type instance struct {
 	draining bool
 	idle     chan struct{} // closed when it is draining and no call is running
 
-	lost         []lostCall // calls that were lost with the process
-	lostTogether int        // calls under way when the first was lost
-	retired      bool       // the hub ends the process on purpose
+	lost         []lostCall      // calls that were lost with the process
+	lostTogether int             // calls under way when the first was lost
+	abandoned    []abandonedCall // the oldest first
+	retired      bool            // the hub ends the process on purpose
+	disconnected bool            // it closed its connection, and its process went on
 }
 
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.
@@ -61,7 +64,8 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{installed: p, dir: dir, hung: make(chan *fault, 1), idle: make(chan struct{})}
+	i := &instance{installed: p, dir: dir, hung: make(chan *fault, 1), broken: make(chan struct{}, 1),
+		idle: make(chan struct{})}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
 		_ = os.RemoveAll(dir)

@@ -21,6 +21,7 @@ const (
 	maxBufferedBytes  = 64 << 10
 	maxLinesPerSecond = 100 // further lines are dropped and counted
 	maxLoggedLine     = 4 << 10
+	cutMargin         = 512 // dropped at the end of a line that is cut, which can be a part of a personal value
 	messageKey        = "@message"
 )
 
@@ -40,9 +41,9 @@ type logBuffer struct {
 
 // Write takes one line.
 func (b *logBuffer) Write(line []byte) (int, error) {
-	text := strings.ToValidUTF8(string(line[:min(len(line), maxLoggedLine)]), "�")
-	text = maskLine(text)
+	text := maskLine(strings.ToValidUTF8(string(line[:min(len(line), maxLoggedLine+cutMargin)]), "�"))
 	if len(line) > maxLoggedLine {
+		text = strings.ToValidUTF8(text[:max(0, min(maxLoggedLine, len(text)-cutMargin))], "")
 		text += fmt.Sprintf("… (%d bytes)", len(line))
 	}
 	write, dropped := b.add(text)
@@ -95,16 +96,28 @@ func (b *logBuffer) after(written int) []string {
 	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
 }
 
-// jsonString matches a string in a JSON text.
-var jsonString = regexp.MustCompile(`"[^"\\]*(\\.[^"\\]*)*"`)
+// jsonValue matches a string or a number in a JSON text.
+var jsonValue = regexp.MustCompile(`"[^"\\]*(\\.[^"\\]*)*"|-?\d[\d.eE+-]*`)
 
 // maskLine masks personal values in a log line. A plugin does not choose each text of its log, such as that of a panic.
-// Of a JSON line only the strings change, so that it stays one.
+// A JSON line stays one.
 func maskLine(line string) string {
-	if strings.HasPrefix(line, "{") {
-		return jsonString.ReplaceAllStringFunc(line, sdk.MaskPersonal)
+	if strings.HasPrefix(line, "{") && json.Valid([]byte(line)) {
+		return jsonValue.ReplaceAllStringFunc(line, maskJSONValue)
 	}
 	return sdk.MaskPersonal(line)
+}
+
+// maskJSONValue masks a JSON string or number. The result is a string if it differs.
+func maskJSONValue(value string) string {
+	text := value
+	_ = json.Unmarshal([]byte(value), &text) // a number stays
+	masked := sdk.MaskPersonal(text)
+	if masked == text {
+		return value
+	}
+	quoted, _ := json.Marshal(masked) // a string is valid
+	return string(quoted)
 }
 
 // parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // personalText is a text that a plugin must not log, but that reaches its log and its faults.
@@ -96,4 +99,53 @@ func TestLogFloodIsBoundedAndMasked(t *testing.T) {
 		require.NotContains(t, publicMessage(t, got.err), leak)
 	}
 	s.requireMasked(journal, log)
+}
+
+func TestLogLinesAreMaskedInEachForm(t *testing.T) {
+	for line, masked := range map[string]string{
+		`{Ann +14155550100}`:                        `{Ann [number]}`,
+		`{"@message":"call +1 415 555 0100","n":7}`: `{"@message":"call [number]","n":7}`,
+		`{"phone":4155550100,"took":1.5}`:           `{"phone":"[number]","took":1.5}`,
+		`{"@message":"to\nann@example.com"}`:        `{"@message":"to\n[e-mail]"}`,
+		`{"@message":"to\n4155550100"}`:             `{"@message":"to\n[number]"}`,
+	} {
+		require.Equal(t, masked, maskLine(line))
+	}
+}
+
+func TestLongLogLinesAreMaskedBeforeCutting(t *testing.T) {
+	s := newTestHost(t)
+	buffer := &logBuffer{log: s.config.Log, clock: s.clock}
+	write := func(line string) string {
+		_, _ = buffer.Write([]byte(line))
+		lines := buffer.lines()
+		return lines[len(lines)-1]
+	}
+	for before := maxLoggedLine - 30; before < maxLoggedLine+cutMargin; before++ {
+		text := strings.Repeat("x ", before/2) + strings.Repeat("y", before%2) + " 4155550100"
+		require.NotContains(t, write(text+strings.Repeat(" z", cutMargin)), "4155", before)
+	}
+	long := write(`{"@message":"4155550100 ` + strings.Repeat("x", maxLoggedLine) + `"}`)
+	require.True(t, strings.HasPrefix(long, `{"@message":"[number] xx`), long[:40])
+	for before := range 18 { // masked values are shorter, so a part of one at the end of the text moves forward
+		many := write(strings.Repeat("y", before) + strings.Repeat(" +1 (415) 555-0100", 600))
+		require.NotContains(t, many, "415", before)
+		require.Contains(t, many, "[number] [number]")
+	}
+}
+
+func TestRefusalsHideTheirPersonalData(t *testing.T) {
+	const reason = "no rider for +1 (415) 555-0100"
+	require.Equal(t, "plugin tasty: no rider for [number]", rejection("tasty", reason).Message)
+	require.Equal(t, "no rider for [number]", PublicReason(reason))
+	err := rejection("tasty", "key=value: "+reason)
+	require.Equal(t, "plugin tasty rejected the request (plugin_rejected)", err.Message)
+	require.NotContains(t, err.Error(), "555-0100", "the log of the hub has it too")
+
+	s := newTestHost(t)
+	s.ready("good")
+	_, failed := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1},
+		&sdk.InboundRequest{Kind: "absent", Body: []byte(reason)})
+	require.Equal(t, core.NotFound, core.CodeOf(failed))
+	require.ErrorContains(t, failed, "no rider for [number]")
 }

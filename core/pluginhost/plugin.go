@@ -64,9 +64,9 @@ func (p Plugin) Description() *sdk.Description {
 	return nil
 }
 
-// CheckSettings returns the problems of the subject's settings.
+// CheckSettings returns the problems of the subject's settings, which identify the request.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
-	s.About = "the settings"
+	s.About, s.Request = "the settings", ""
 	return invoke(ctx, p, newRequest("Plugin.Configure", s), func(ctx context.Context, i *instance) ([]*sdk.Problem,
 		error) {
 		problems, err := i.client.Configure(ctx, s.call())
@@ -78,7 +78,7 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 }
 
 // CheckItems returns the items that break the aggregator's rules. The time limit includes the wait for a free call. A
-// timeout is Internal: a failure at these items, and no sign that the plugin hangs.
+// timeout is Internal: a failure at these items, and no sign that the plugin hangs. So are items that are set aside.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	items []*sdk.Item) ([]*sdk.Finding, error) {
 	content := func() []proto.Message {
@@ -96,6 +96,9 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	})
 	for _, finding := range findings {
 		truncateTexts(finding)
+	}
+	if IsSetAside(err) {
+		err = withCode(core.Internal, err)
 	}
 	return findings, err
 }
@@ -130,8 +133,8 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 	})
 }
 
-// Translate translates an inbound request that places or cancels an order. An order with malformed numbers is
-// rejected, and recorded as a fault of the plugin.
+// Translate translates an inbound request. An order with malformed numbers is rejected, and recorded as a fault of the
+// plugin. A reply that the hub must not send is removed, and recorded as a fault.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	about := newRequest("Orders.Translate", s, request)
 	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
@@ -146,7 +149,19 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 		return nil, publicError(core.Invalid, "plugin_invalid_result", "plugin "+p.id+" returned an invalid order",
 			fault)
 	}
+	if !p.mayReply(about, t) {
+		t.Reply = nil
+	}
 	return t, nil
+}
+
+// mayReply reports whether the hub may send the reply in a result. Otherwise it records a fault of the plugin.
+func (p Plugin) mayReply(about request, result proto.Message) bool {
+	err := sdk.CheckReply(result)
+	if err != nil {
+		p.recordFault(callFault(FaultInvalid, about, "%s", oneLine(err)))
+	}
+	return err == nil
 }
 
 // PlanAcknowledge plans the acknowledgement of an order.
@@ -235,10 +250,14 @@ func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
 // InterpretCallback interprets an inbound request that carries the result of an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	return invoke(ctx, p, newRequest("Actions.InterpretCallback", s, request),
-		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-			return i.client.InterpretCallback(ctx, s.call(), request)
-		})
+	about := newRequest("Actions.InterpretCallback", s, request)
+	outcome, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+		return i.client.InterpretCallback(ctx, s.call(), request)
+	})
+	if err == nil && !p.mayReply(about, outcome) {
+		outcome.Reply = nil
+	}
+	return outcome, err
 }
 
 // requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of

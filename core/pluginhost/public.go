@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Errors of plugins reach aggregators and integrators. Only this file decides what they read of them. The detail is the
@@ -20,16 +21,18 @@ func publicError(code core.Code, public, text string, detail error) *core.Error 
 }
 
 // rejection returns the error of a request that a plugin rejects. The plugin's reason is for the sender of the request.
-// It is public only if it is plain.
+// It is masked, and public only if it is plain.
 func rejection(plugin, reason string) *core.Error {
+	reason = sdk.MaskPersonal(reason)
 	if isPlain(reason) {
 		return core.Errorf(core.Invalid, "plugin %s: %s", plugin, reason)
 	}
 	return publicError(core.Invalid, "plugin_rejected", "plugin "+plugin+" rejected the request", errors.New(reason))
 }
 
-// PublicReason returns a reason that a plugin states for a success, or a general text if it is not plain.
+// PublicReason returns the masked reason that a plugin states for a success, or a general text if it is not plain.
 func PublicReason(reason string) string {
+	reason = sdk.MaskPersonal(reason)
 	if reason == "" || isPlain(reason) {
 		return reason
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Request identifies a request to a build of a plugin. All retries of a request are equal, on every replica.
@@ -102,13 +103,27 @@ type lostCall struct {
 	about   string
 }
 
-// maxLostCalls bounds the calls that are recorded at the end of a process.
-const maxLostCalls = 64
+// lostCall returns the call to a plugin that the request makes.
+func (r request) lostCall(p installedPlugin) lostCall {
+	return lostCall{r.identify(p), r.subject.Store, r.about()}
+}
 
-// recordLoss records that a call was lost with the process, which gets no further calls. It returns nil if the hub
-// ended the process on purpose. alone reports whether it was the only call under way.
-func (i *instance) recordLoss(r request) (lost *lostCall, alone bool) {
-	id := r.identify(i.installed)
+// abandonedCall is a call that ended without a reply, such as one that timed out. The plugin may still process it.
+type abandonedCall struct {
+	lostCall
+	at time.Time
+}
+
+// Bounds of the calls that are recorded for the end of a process.
+const (
+	maxLostCalls  = 64 // of each kind
+	abandonedTime = time.Minute
+)
+
+// recordLoss records that a call was lost with the process, which gets no further calls and is ended. It returns nil
+// if the hub ended the process on purpose. alone reports whether the plugin processed no other request.
+func (i *instance) recordLoss(r request, now time.Time) (lost *lostCall, alone bool) {
+	call := r.lostCall(i.installed)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.retired {
@@ -117,11 +132,42 @@ func (i *instance) recordLoss(r request) (lost *lostCall, alone bool) {
 	if len(i.lost) == 0 {
 		i.draining, i.lostTogether = true, i.calls
 	}
-	call := lostCall{id, r.subject.Store, r.about()}
 	if len(i.lost) < maxLostCalls {
 		i.lost = append(i.lost, call)
 	}
-	return &call, i.lostTogether == 1
+	select {
+	case i.broken <- struct{}{}:
+	default:
+	}
+	others := slices.ContainsFunc(i.abandoned, func(c abandonedCall) bool {
+		return c.request != call.request && now.Sub(c.at) < abandonedTime
+	})
+	return &call, i.lostTogether == 1 && !others
+}
+
+// recordAbandoned records that a call ended without a reply.
+func (i *instance) recordAbandoned(r request, now time.Time) {
+	call := r.lostCall(i.installed)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.abandoned = slices.DeleteFunc(i.abandoned, func(c abandonedCall) bool {
+		return c.request == call.request || now.Sub(c.at) >= abandonedTime
+	})
+	i.abandoned = append(i.abandoned[max(0, len(i.abandoned)+1-maxLostCalls):], abandonedCall{call, now})
+}
+
+// hasAbandoned reports whether a call ended without a reply.
+func (i *instance) hasAbandoned() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.abandoned) > 0
+}
+
+// forgetAbandoned removes the abandoned calls of a request that the plugin has replied to since.
+func (i *instance) forgetAbandoned(request Request) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.abandoned = slices.DeleteFunc(i.abandoned, func(c abandonedCall) bool { return c.request == request })
 }
 
 // retire marks that the hub ends the process on purpose, so that lost calls are not to blame.
@@ -131,8 +177,9 @@ func (i *instance) retire() {
 	i.retired = true
 }
 
-// lostCalls returns the calls that were lost with the process, once all have ended.
-func (i *instance) lostCalls() []lostCall {
+// lostCalls returns the calls that were lost with the process, once all have ended. It also returns the requests that
+// were abandoned shortly before.
+func (i *instance) lostCalls(now time.Time) (lost, abandoned []lostCall) {
 	late := time.NewTimer(lossTimeout)
 	defer late.Stop()
 	select {
@@ -141,8 +188,17 @@ func (i *instance) lostCalls() []lostCall {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return slices.Clone(i.lost)
+	for _, call := range i.abandoned {
+		known := slices.ContainsFunc(i.lost, func(c lostCall) bool { return c.request == call.request })
+		if !known && now.Sub(call.at) < abandonedTime {
+			abandoned = append(abandoned, call.lostCall)
+		}
+	}
+	return slices.Clone(i.lost), abandoned
 }
+
+// closedConnection is the end of a process that the hub killed because it had closed its connection.
+const closedConnection = "it closed its connection"
 
 // endReason describes how the process ended. The connection can end shortly before the process.
 func (i *instance) endReason() string {
@@ -150,10 +206,19 @@ func (i *instance) endReason() string {
 	defer late.Stop()
 	select {
 	case <-i.process.ended:
-		return truncate(i.process.exitReason(), maxFaultText)
+		if !i.outlivedConnection() {
+			return truncate(sdk.MaskPersonal(i.process.exitReason()), maxFaultText)
+		}
 	case <-late.C:
-		return "it closed the connection"
 	}
+	return closedConnection
+}
+
+// outlivedConnection reports whether the hub killed the process because it had closed its connection.
+func (i *instance) outlivedConnection() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.disconnected
 }
 
 // lossTimeout bounds the wait for the calls of an ended process, whose connection is closed.

@@ -70,7 +70,11 @@ func (k *supervisor) mustRunAlone(r request) bool {
 	id := r.identify(i.installed)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, suspected := k.suspects[id]
+	at, suspected := k.suspects[id]
+	if suspected && k.host.config.Clock.Now().Sub(at) >= faultWindow {
+		delete(k.suspects, id)
+		return false
+	}
 	return suspected
 }
 
@@ -128,8 +132,7 @@ func (k *supervisor) blame(ctx context.Context, i *instance, lost lostCall, alon
 		return false
 	}
 	request := SetAside{Request: lost.request, Version: i.installed.manifest.Version, Store: lost.store,
-		About: lost.about,
-		Fault: i.endReason(), At: now}
+		About: lost.about, Fault: i.endReason(), At: now}
 	k.log.log.Warn("request set aside", "call", request.Call, "business", request.Business,
 		"platform", request.Platform, "about", request.About, "fault", request.Fault)
 	if journal := k.host.config.Journal; journal != nil {
@@ -142,15 +145,27 @@ func (k *supervisor) blame(ctx context.Context, i *instance, lost lostCall, alon
 	return true
 }
 
+// recordEnd records how a call ended that did not succeed.
+func (k *supervisor) recordEnd(i *instance, r request, outcome string, replied bool) {
+	switch {
+	case outcome == outcomeDown:
+	case replied || outcome != outcomeLate && outcome != outcomeCanceled:
+		k.clearSuspect(i, r)
+	default:
+		i.recordAbandoned(r, k.host.config.Clock.Now())
+	}
+}
+
 // clearSuspect records that the plugin responded to a request.
 func (k *supervisor) clearSuspect(i *instance, r request) {
 	k.mu.Lock()
 	suspects := len(k.suspects)
 	k.mu.Unlock()
-	if suspects == 0 {
+	if suspects == 0 && !i.hasAbandoned() {
 		return
 	}
 	id := r.identify(i.installed)
+	i.forgetAbandoned(id)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.suspects, id)
@@ -164,14 +179,13 @@ type crash struct {
 
 // recordCrash counts the end of a process. The crashes of one request count once, because the request is set aside.
 // The caller holds k.mu.
-func (k *supervisor) recordCrash(now time.Time, lost []lostCall) {
-	requests := make([]Request, len(lost))
-	for n, call := range lost {
+func (k *supervisor) recordCrash(now time.Time, f *fault) {
+	requests := make([]Request, len(f.lost))
+	for n, call := range f.lost {
 		requests[n] = call.request
 	}
-	if len(requests) == 1 && slices.ContainsFunc(k.recentCrashes, func(c crash) bool {
-		return slices.Contains(c.requests, requests[0])
-	}) {
+	known := func(c crash) bool { return slices.Contains(c.requests, requests[0]) }
+	if len(requests) == 1 && (!f.late || k.setAside[requests[0]]) && slices.ContainsFunc(k.recentCrashes, known) {
 		return
 	}
 	k.recentCrashes = append(k.recentCrashes, crash{now, requests})

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -106,6 +108,99 @@ func TestPoisonRequestIsSetAside(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1.0.0", message)
 	require.Len(t, journal.requests(), 1)
+}
+
+func TestPluginThatClosesItsConnectionIsReplaced(t *testing.T) {
+	s, journal := newJournalHost(t)
+	s.ready("good")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(s.checkAsync("hang-up", ""), &got))
+	require.True(t, IsSetAside(got.err))
+	s.serves(3)
+	message, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+	require.Equal(t, "1.0.0", message)
+	require.Equal(t, closedConnection, s.lastFault())
+	require.Equal(t, closedConnection, journal.requests()[0].Fault)
+}
+
+func TestRequestCrashingAfterItsDeadlineIsSetAside(t *testing.T) {
+	s, journal := newJournalHost(t)
+	s.ready("good")
+	file := filepath.Join(t.TempDir(), "go")
+	for n := range 2 {
+		s.crashLate(file)
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		s.serves(2 + n)
+		require.NoError(t, os.Remove(file))
+	}
+	_, err := s.check(t.Context(), "crash-late", file)
+	require.True(t, IsSetAside(err))
+	require.Len(t, journal.requests(), 1)
+	require.Contains(t, journal.requests()[0].Fault, "exit status 3")
+	require.Equal(t, "items crash-late", journal.reports()[1].About)
+}
+
+func TestSuspicionEndsWithAReplyOrByTime(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	k := s.supervisor("hostile")
+	item := &sdk.Item{RefId: "refuse", Description: "no"}
+	request := newRequest(checkItemsCall, testSubject(), item)
+	suspect := func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.suspects[request.identify(k.current.installed)] = s.clock.Now()
+	}
+	suspect()
+	require.True(t, k.mustRunAlone(request))
+	_, err := s.check(t.Context(), "refuse", "no")
+	require.Equal(t, core.Invalid, core.CodeOf(err))
+	require.False(t, k.mustRunAlone(request), "the plugin has replied to it")
+
+	suspect()
+	s.clock.Advance(faultWindow)
+	require.False(t, k.mustRunAlone(request))
+	require.Empty(t, k.suspects)
+}
+
+func TestPoisonMenuIsNotRetried(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	failed, got := make(chan asyncResult, 1), asyncResult{}
+	go func() {
+		_, err := s.Plugin("hostile").Render(t.Context(), Subject{Business: 1},
+			&sdk.Menu{Store: &pb.Store{RefId: "crash"}})
+		failed <- asyncResult{err: err}
+	}()
+	ended := received(failed, &got)
+	s.waitUntil("the call has failed", func() bool {
+		if s.inState(Backoff)() { // the deadline of the call must not pass while processes end and start
+			s.clock.Advance(10 * time.Millisecond)
+		}
+		return ended()
+	})
+	require.True(t, IsSetAside(got.err))
+	require.Equal(t, core.Invalid, core.CodeOf(got.err))
+}
+
+func TestSettingsIdentifyTheirCheck(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	k := s.supervisor("hostile")
+	check := func(request string) {
+		subject := testSubject()
+		subject.Request = request
+		_, err := s.Plugin("hostile").CheckSettings(t.Context(), subject)
+		require.NoError(t, err)
+	}
+	subject := testSubject()
+	subject.About = "the settings"
+	k.mu.Lock()
+	k.suspects[newRequest("Plugin.Configure", subject).identify(k.current.installed)] = s.clock.Now()
+	k.mu.Unlock()
+	check("the id of a call")
+	require.Empty(t, k.suspects, "it is the same request in each call")
 }
 
 func TestRetriedRequestReachesThePluginAgain(t *testing.T) {

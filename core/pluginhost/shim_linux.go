@@ -185,7 +185,7 @@ func (s *shim) startIsolated() {
 }
 
 // reap waits for all children. The end of the first kills the others.
-func (s *shim) reap(first int, tell func(syscall.WaitStatus)) {
+func (s *shim) reap(first int, report func(syscall.WaitStatus)) {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -194,7 +194,7 @@ func (s *shim) reap(first int, tell func(syscall.WaitStatus)) {
 		case err != nil: // no children are left
 			os.Exit(0)
 		case pid == first:
-			tell(status)
+			report(status)
 			if s.order.InNamespace {
 				os.Exit(0) // the namespace ends with its first process
 			}

@@ -38,6 +38,7 @@ type Status struct {
 	Version     string           `json:"version,omitzero"` // the running one, or else the last one tried
 	Digest      string           `json:"digest,omitzero"`  // SHA-256 of the running program
 	Manifest    string           `json:"-"`                // SHA-256 of the manifest of the running version
+	Build       string           `json:"-"`                // of the last version that was ready; "" if it is stopped
 	State       State            `json:"state"`
 	Since       time.Time        `json:"since"`
 	PID         int              `json:"pid,omitzero"`

@@ -204,7 +204,11 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 		case <-i.process.ended:
 			stopTimer()
 			k.terminate(i)
-			return true, crashFault(i, fmt.Sprintf("its process exited (%s)", i.process.exitReason()))
+			return true, k.exitFault(ctx, i)
+		case <-i.broken:
+			stopTimer()
+			fault := k.endBroken(ctx, i)
+			return fault != nil, fault
 		case fault := <-i.hung:
 			stopTimer()
 			k.terminate(i)
@@ -220,16 +224,48 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 		case <-due:
 			if fault := k.checkHealth(ctx, i, &misses); fault != nil {
 				k.terminate(i)
-				return true, crashFault(i, fault.Error())
+				return true, k.crashFault(ctx, i, fault.Error())
 			}
 		}
 	}
 }
 
-// crashFault returns the fault of an instance that has ended, with the calls that were lost.
-func crashFault(i *instance, text string) *fault {
+// endBroken ends an instance that lost a call with its connection. It returns nil if the hub stops meanwhile. Mostly
+// its process has ended. A process that goes on is killed, because it would get no further calls.
+func (k *supervisor) endBroken(ctx context.Context, i *instance) *fault {
+	wait, cancel := withTimeout(ctx, k.host.config.Clock, lossTimeout)
+	defer cancel()
+	select {
+	case <-i.process.ended:
+		k.terminate(i)
+		return k.exitFault(ctx, i)
+	case <-wait.Done():
+		if ctx.Err() != nil { // the hub stops
+			k.drain(i, true)
+			return nil
+		}
+		i.mu.Lock()
+		i.disconnected = true
+		i.mu.Unlock()
+		k.terminate(i)
+		return k.crashFault(ctx, i, closedConnection)
+	}
+}
+
+// exitFault returns the fault of an instance whose process has exited.
+func (k *supervisor) exitFault(ctx context.Context, i *instance) *fault {
+	return k.crashFault(ctx, i, fmt.Sprintf("its process exited (%s)", i.process.exitReason()))
+}
+
+// crashFault returns the fault of an instance that has ended, with the calls that were lost or abandoned. The callers
+// of the lost ones blame those.
+func (k *supervisor) crashFault(ctx context.Context, i *instance, text string) *fault {
+	lost, abandoned := i.lostCalls(k.host.config.Clock.Now())
+	for _, call := range abandoned {
+		k.blame(ctx, i, call, len(lost)+len(abandoned) == 1)
+	}
 	return &fault{kind: FaultCrash, text: text, stack: stackIn(i.process.log.after(i.process.logStart)), ended: true,
-		lost: i.lostCalls()}
+		lost: append(lost, abandoned...), late: len(lost) == 0 && len(abandoned) == 1}
 }
 
 // checkHealth checks the health of a plugin. It fails after too many consecutive misses, or if the plugin exceeds its
@@ -304,6 +340,9 @@ func (k *supervisor) status() Status {
 		Faults: slices.Clone(k.faults)}
 	if k.lastReady != nil {
 		s.Description = k.lastReady.description
+		if k.state != Stopped {
+			s.Build = k.lastReady.installed.manifestDigest
+		}
 	}
 	if k.state == Degraded {
 		s.Health = k.health

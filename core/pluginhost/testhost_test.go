@@ -148,7 +148,7 @@ func (s *testHost) advanceUntil(what string, holds func() bool) {
 			s.clock.Advance(10 * time.Millisecond)
 		}
 		return holds()
-	}, 30*time.Second, 2*time.Millisecond, what)
+	}, 2*time.Minute, 2*time.Millisecond, what)
 }
 
 // processEnding reports whether the process of a running plugin has ended.
@@ -166,7 +166,7 @@ func (s *testHost) processEnding() bool {
 // waitUntil waits for a condition without advancing the clock.
 func (s *testHost) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
-	require.Eventually(s.t, holds, 30*time.Second, time.Millisecond, what)
+	require.Eventually(s.t, holds, 2*time.Minute, time.Millisecond, what)
 }
 
 func (s *testHost) status() Status {
@@ -235,14 +235,32 @@ func (s *testHost) checkAsyncWithin(within time.Duration, refID, description str
 	return ch
 }
 
-// pastDeadline makes a call whose deadline passes as soon as the plugin has it, and returns its error.
+// pastDeadline makes a call whose deadline passes once it is sent, and returns its error.
 func (s *testHost) pastDeadline(call func(context.Context) error) error {
+	s.t.Helper()
+	return s.pastDeadlineOnce(func() bool { return s.status().InFlight == 1 }, call)
+}
+
+// crashLate makes a call whose deadline passes once the plugin has it. The process exits when file exists.
+func (s *testHost) crashLate(file string) {
+	s.t.Helper()
+	waits := file + ".waits"
+	err := s.pastDeadlineOnce(func() bool { _, err := os.Stat(waits); return err == nil },
+		func(ctx context.Context) error {
+			_, err := s.check(ctx, "crash-late", file)
+			return err
+		})
+	require.ErrorContains(s.t, err, "no response in time")
+	require.NoError(s.t, os.Remove(waits))
+}
+
+func (s *testHost) pastDeadlineOnce(underWay func() bool, call func(context.Context) error) error {
 	s.t.Helper()
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	defer cancel(nil)
 	failed := make(chan error, 1)
 	go func() { failed <- call(ctx) }()
-	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
+	s.waitUntil("the call is under way", underWay)
 	cancel(context.DeadlineExceeded)
 	return <-failed
 }

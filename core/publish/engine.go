@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -178,8 +179,9 @@ const endMargin = 5 * time.Second
 func (e *Engine) publish(ctx context.Context, work Work) (result Result, response queue.Response) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			err := &core.Error{Code: core.Internal, Message: "the hub failed", Cause: fmt.Errorf("%v", p)}
-			result = e.renderFailed(work, err)
+			e.Log.Error("publishing a menu panicked", "business", work.Business, "store", work.StoreRef, "platform",
+				work.Platform, "panic", p, "stack", string(debug.Stack()))
+			result = renderFailure(work, core.Errorf(core.Internal, "the hub failed"), e.Clock.Now())
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, work.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))

@@ -1,6 +1,8 @@
 package publish
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -25,6 +27,7 @@ type fakeQueue struct {
 	block    chan struct{} // blocks sending from endpoint 5 on; nil: sending returns at once
 	hangs    chan struct{} // receives a value when a rendering of endpoint 50 begins
 	resume   chan struct{} // closed to end the renderings of endpoint 50
+	log      slog.Handler
 }
 
 func (s *fakeQueue) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
@@ -107,7 +110,7 @@ func (s *fakeQueue) start(t *testing.T, config Config, due ...int64) (stop func(
 	}
 	config.Poll = time.Millisecond
 	e := NewEngine(config, Dependencies{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s,
-		Busy: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+		Busy: func() bool { return false }, Log: slog.New(cmp.Or(s.log, slog.DiscardHandler))})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Run(ctx) }()
@@ -116,11 +119,12 @@ func (s *fakeQueue) start(t *testing.T, config Config, due ...int64) (stop func(
 
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }
 
 func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
-	s := &fakeQueue{}
+	var log bytes.Buffer
+	s := &fakeQueue{log: slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})}
 	stop := s.start(t, Config{UnavailablePause: time.Hour}, 1, 2, 3)
 	eventually(t, func() bool {
 		_, down := s.count(1)
@@ -134,6 +138,8 @@ func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
 	require.Equal(t, []any{Waiting, true, "it is down"},
 		[]any{s.results[1][0].State, s.results[1][0].Uncounted, s.results[1][0].Message})
 	require.Contains(t, s.results[2][0].Message, "the hub failed")
+	require.Contains(t, log.String(), "broken")
+	require.Contains(t, log.String(), "engine_test.go", "the stack")
 	require.Equal(t, Published, s.results[3][0].State)
 	require.NotZero(t, s.results[3][0].CallID)
 }

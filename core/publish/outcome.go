@@ -58,6 +58,7 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
 	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
 		sent.RetryAfter
+	result.Uncounted = sent.Uncounted && sent.State == Waiting
 	if sent.State != Published {
 		result.Digest = nil
 	}

@@ -61,6 +61,7 @@ type SendResult struct {
 	Problems   []Problem // reported by the aggregator
 	RetryAt    time.Time // of Waiting
 	RetryAfter time.Time // the aggregator throttles menus until then (429); zero: it does not say
+	Uncounted  bool      // of Waiting: it does not count as an attempt
 	Responded  bool      // with any status but 429
 }
 

@@ -146,9 +146,9 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	first, second, change, later := core.NewID(noon), core.NewID(noon), core.NewID(noon), core.NewID(noon)
 	asked, waiting := []core.ID{first, second}, []core.ID{change, later}
 	for _, c := range []struct {
-		result Result
-		told   []string
-		status string
+		result   Result
+		reported []string
+		status   string
 	}{
 		// no request led to it
 		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
@@ -182,13 +182,13 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 		c.result.Omitted, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
 		events, err := c.result.events()
 		require.NoError(t, err)
-		require.Len(t, events, len(c.told))
+		require.Len(t, events, len(c.reported))
 		for i, event := range events {
 			eventtest.Check(t, core.HubMenuPublish, event.Body)
 			require.Contains(t, string(event.Body), `"status":"`+c.status+`"`)
 			require.Contains(t, string(event.Body), `"platform":"eats"`, "by the alias that is sent")
-			require.Contains(t, string(event.Body), c.told[i])
-			require.Equal(t, c.told[i], event.Reference)
+			require.Contains(t, string(event.Body), c.reported[i])
+			require.Equal(t, c.reported[i], event.Reference)
 		}
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
-	"strings"
+	"runtime/debug"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -14,18 +13,20 @@ import (
 // Bounds of one call: the time to plan it or to interpret its response, and the part of its lease that must remain.
 const (
 	planTimeout = 4 * time.Second
-	startMargin = 13 * time.Second
+	endMargin   = time.Second      // of the lease, for recording the result
+	startMargin = 25 * time.Second // for planning, a token, two requests within a rate limit, and interpreting
 )
 
-// errPanic is the error of a call whose planning or interpretation panicked.
+// errPanic is the error of a call during which the hub panicked.
 var errPanic = core.Errorf(core.Internal, "the hub failed")
 
 // execute plans a call, sends it and evaluates the response.
 func (e *Engine) execute(calls context.Context, c Call) (result Result) {
+	outcome := planFailure
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			e.Log.Error("making a call failed", "call", c.ID, "panic", p)
-			result = planFailure(c, errPanic, e.Clock.Now())
+			e.Log.Error("making a call failed", "call", c.ID, "panic", p, "stack", string(debug.Stack()))
+			result = outcome(c, errPanic, e.Clock.Now())
 		}
 	}()
 	if c.Plugin == core.ServedByMerchant || c.Plugin == "" {
@@ -68,43 +69,15 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
 			FinishedAt: e.Clock.Now()}
 	}
-	return Dispatcher{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Send(calls, c, *decision.Plan, access,
+	calls, stop := context.WithTimeout(calls, c.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
+	defer stop()
+	outcome = sendFailure
+	return e.dispatcher().Send(calls, c, *decision.Plan, access,
 		func(ctx context.Context, response Response) (Outcome, error) {
 			return e.Plugins.Interpret(ctx, c, access.Settings, response)
 		})
 }
 
-// Dispatcher sends plans, with URL and secrets, one attempt each.
-type Dispatcher struct {
-	Sender Sender
-	Clock  core.Clock
-	Log    *slog.Logger
-}
-
-// Send sends the plan of a call and evaluates the response. The plugin reads the response through interpret. It does
-// not record the attempt.
-func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
-	interpret func(context.Context, Response) (Outcome, error)) Result {
-	request, err := plan.buildRequest(access)
-	if err != nil {
-		result := notSent(c, plan, err, e.Clock.Now())
-		result.MissingSetting = true
-		return result
-	}
-	attempt := e.Sender.Send(ctx, request)
-	var outcome Outcome
-	if attempt.ErrorClass == "" {
-		ctx, cancel := context.WithTimeout(ctx, planTimeout)
-		defer cancel()
-		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)),
-			Body: attempt.ResponseBody}
-		for name, value := range attempt.ResponseHeaders {
-			response.Headers[strings.ToLower(name)] = value
-		}
-		if outcome, err = interpret(ctx, response); err != nil {
-			outcome = interpretFailure(plan, response, err)
-			e.Log.Warn("interpreting a response failed", "call", c.ID, "platform", c.Platform, "error", err)
-		}
-	}
-	return resultOf(c, plan, attempt, outcome, e.Clock.Now())
+func (e *Engine) dispatcher() Dispatcher {
+	return Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log}
 }

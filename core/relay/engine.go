@@ -36,7 +36,7 @@ type Config struct {
 	// of them for one plugin: half, so that a failing aggregator leaves capacity for others
 	PluginCapacity int
 	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 16
-	Lease          time.Duration // 20 s; longer than planning, an exchange and its recording
+	Lease          time.Duration // 32 s; longer than planning, an exchange and its recording
 	Poll           time.Duration // 1 s; the poll interval without a wake-up
 	Rest           time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
 	StopWithin     time.Duration // 10 s; then running calls are cancelled
@@ -46,19 +46,22 @@ func (c Config) withDefaults() Config {
 	c.Capacity = cmp.Or(c.Capacity, 1024)
 	c.PluginCapacity = cmp.Or(c.PluginCapacity, max(1, c.Capacity/2))
 	c.EndpointLimit = cmp.Or(c.EndpointLimit, 16)
-	c.Lease = cmp.Or(c.Lease, 20*time.Second)
+	c.Lease = cmp.Or(c.Lease, 32*time.Second)
 	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
-// Dependencies are the dependencies of an engine. Every one but the tracer is required.
+// Dependencies are the dependencies of an engine. Tokens and Rates are required for plans that need
+// them, and the tracer is optional.
 type Dependencies struct {
 	Queue     Queue
 	Plugins   Plugins
 	Platforms Platforms
 	Sender    Sender
+	Tokens    AccessTokens
+	Rates     Rates
 	Clock     core.Clock
 	Observer  Observer
 	Tracer    *core.Tracer // nil: none

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -31,6 +33,7 @@ type fakeDependencies struct {
 	sent     []string
 	asked    int  // calls planned of platform down
 	absent   bool // the plugin does not serve
+	log      slog.Handler
 }
 
 func (b *fakeDependencies) Serves(string) bool {
@@ -110,6 +113,9 @@ func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 }
 
 func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
+	if c.Platform == "misread" {
+		panic("a fault")
+	}
 	if c.Platform == "unread" {
 		return Outcome{}, &core.Error{Code: core.Internal, Message: "the plugin crashed",
 			Cause: errors.New("at main.go:1")}
@@ -124,6 +130,9 @@ func (b *fakeDependencies) Access(_ context.Context, _ core.BusinessID, platform
 func (b *fakeDependencies) Called(Result) {}
 
 func (b *fakeDependencies) Send(ctx context.Context, r Request) Attempt {
+	if r.URL == "https://breaks/" {
+		panic("a fault")
+	}
 	if r.URL == "https://hangs/" {
 		b.mu.Lock()
 		b.sending++
@@ -164,7 +173,7 @@ func (b *fakeDependencies) finished(platform string) (n int) {
 func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
 	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
-		Observer: b, Log: slog.New(slog.DiscardHandler)})
+		Observer: b, Log: slog.New(cmp.Or(b.log, slog.DiscardHandler))})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -179,7 +188,7 @@ func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop fun
 
 func await(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
+	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }
 
 func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
@@ -274,6 +283,25 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 		if attempted {
 			require.Equal(t, r.Message, r.Attempt.Error, "integrators read the record too")
 		}
+	}
+}
+
+func TestPanicsAfterPlanningAreRecordedAsAttempts(t *testing.T) {
+	for platform, want := range map[string][]any{
+		"misread": {200, "refused", "the response could not be read: the hub failed"},
+		"breaks":  {0, "hub_failed", "making the call failed: the hub failed"},
+	} {
+		var log bytes.Buffer
+		b := &fakeDependencies{log: slog.NewTextHandler(&log, nil)}
+		b.calls(platform, 3, 1)
+		_, stop := b.run(t, Config{})
+		await(t, func() bool { return b.finished(platform) == 1 })
+		stop()
+		r := b.results[0]
+		require.Equal(t, Waiting, r.State)
+		require.Equal(t, want, []any{r.Attempt.Status, r.Attempt.ErrorClass, r.Message})
+		require.Contains(t, log.String(), "level=ERROR")
+		require.Contains(t, log.String(), "engine_test.go", "the stack")
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/servery-hub/servery/core"
 )
 
@@ -87,6 +89,7 @@ type OrderAcknowledgePayload struct {
 	ReasonCode      string `json:"reason_code,omitzero"`
 	PlatformOrderID string `json:"platform_order_id,omitzero"`
 	PlatformStoreID string `json:"platform_store_id,omitzero"`
+	At              int64  `json:"at"` // epoch milliseconds
 }
 
 // OrderStatusPayload is the payload of an OrderStatus call.
@@ -104,6 +107,9 @@ type ActionPayload struct {
 	Temp        string `json:"temp,omitzero"` // decimal, degrees Fahrenheit
 	WearingMask *bool  `json:"wearing_mask,omitzero"`
 	Phone       string `json:"phone,omitzero"`
+
+	Parameters jsontext.Value `json:"parameters,omitzero"`  // a JSON object, valid by the schema of the action
+	SendsEvent bool           `json:"sends_event,omitzero"` // a feature_action event reports the outcome
 }
 
 // ItemsOOSPayload is the payload of an ItemsOOS call.
@@ -187,6 +193,10 @@ type Plan struct {
 	Body     []byte
 	Secrets  []SecretHeader
 	Success  Success
+
+	Credentials []Credential // whose headers the request has
+	Certificate Certificate  // of the endpoint
+	RateLimit   RateLimit    // of the endpoint
 }
 
 // SecretHeader is a header that carries a secret.
@@ -276,7 +286,7 @@ func ParseAccept(text string) (Accept, error) {
 type Access struct {
 	Settings []byte            // a JSON object, or empty
 	BaseURLs map[string]string // base URL by endpoint name
-	Secrets  map[string]string
+	Secrets  map[string]string // by name, or by StoreSecret
 	Accept   Accept
 	Currency string // of the business, ISO 4217
 }
@@ -298,6 +308,8 @@ type Request struct {
 	Headers     map[string]string
 	Secrets     map[string]string // headers whose values are masked in records
 	Body        []byte
+	Certificate *ClientCertificate // nil: none
+	Unmasked    bool               // the record has the response as it came: the caller masks it
 }
 
 // Sender makes one attempt, within its own time limit.
@@ -321,7 +333,8 @@ type Attempt struct {
 
 // Responded reports whether the aggregator sent a complete response other than 429 (too many requests).
 func (a Attempt) Responded() bool {
-	complete := a.ErrorClass == "" || a.ErrorClass == "status" || a.ErrorClass == "refused"
+	complete := a.ErrorClass == "" || a.ErrorClass == "status" || a.ErrorClass == "refused" ||
+		a.ErrorClass == credentialClass
 	return complete && a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
 
@@ -342,13 +355,14 @@ const (
 // Result is the result of a claimed call.
 type Result struct {
 	Call           Call
-	Attempt        *Attempt // nil if nothing was sent
+	Attempt        *Attempt  // nil if nothing was sent
+	Earlier        []Attempt // before it, for the same attempt: a token request, and a request with an old token
 	State          State
 	Message        string // why, in plain words
 	Outcome        Outcome
 	RetryAt        time.Time // of Waiting
 	Uncounted      bool      // of Waiting: it does not count as an attempt
-	RetryAfter     time.Time // the aggregator throttles this kind until then (429); zero: it does not say
+	RetryAfter     time.Time // nothing of this kind is accepted until then (429, rate limit); zero: unknown
 	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
 	FinishedAt     time.Time // when the result was determined
 }

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,49 +13,59 @@ const secretPlaceholder = "{secret}"
 
 // buildRequest builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets.
 // The host must be one that the plugin's manifest allows. The error states what is missing.
-func (p Plan) buildRequest(access Access) (Request, error) {
-	address := access.BaseURLs[p.Endpoint]
-	if address == "" {
-		return Request{}, fmt.Errorf("the platform has no URL for the endpoint %q of its plugin", p.Endpoint)
+func (p Plan) buildRequest(access Access, store string) (Request, error) {
+	target, err := access.EndpointURL(p.Endpoint, p.Hosts, p.Path)
+	if err != nil {
+		return Request{}, err
 	}
-	base, err := url.Parse(address)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return Request{}, fmt.Errorf("the platform's URL for the endpoint %q is not an http or https URL",
-			p.Endpoint)
-	}
-	if !p.allows(base.Hostname()) {
-		return Request{},
-			fmt.Errorf("the plugin may not call the host %s for the endpoint %q, only: %s",
-				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
-	}
-	target, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
-	if err != nil || target.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
-		return Request{}, errors.New("the plan's path is not a path")
-	}
-	query := base.Query()
+	query := target.Query()
 	for name, value := range p.Query {
 		query.Set(name, value)
 	}
 	target.RawQuery = query.Encode()
 	r := Request{Method: p.Method, URL: target.String(), Headers: p.Headers, Secrets: map[string]string{}, Body: p.Body}
 	for _, h := range p.Secrets {
-		secret, known := access.Secrets[h.Secret]
-		if !known {
-			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin requires", h.Secret)
+		secret, _, err := access.RequiredSecret(h.Secret, store)
+		if err != nil {
+			return Request{}, err
 		}
 		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlaceholder, secret,
 			1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
-			return Request{},
-				fmt.Errorf("the platform's secret %q has a character that is not allowed in a header",
-					h.Secret)
+			return Request{}, missingSetting("the platform's secret %q has a character that is not allowed in a header",
+				h.Secret)
 		}
 	}
-	return r, nil
+	r.Certificate, err = access.ClientCertificate(p.Certificate, store)
+	return r, err
 }
 
-func (p Plan) allows(host string) bool {
+// EndpointURL returns the URL of a path below the URL of an endpoint, with the query of the endpoint's URL. The host
+// must be an allowed one. Its error is a MissingSettingError.
+func (a Access) EndpointURL(endpoint string, hosts []string, path string) (*url.URL, error) {
+	address := a.BaseURLs[endpoint]
+	if address == "" {
+		return nil, missingSetting("the platform has no URL for the endpoint %q of its plugin", endpoint)
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, missingSetting("the platform's URL for the endpoint %q is not an http or https URL", endpoint)
+	}
+	if !AllowsHost(hosts, base.Hostname()) {
+		return nil, missingSetting("the plugin may not call the host %s for the endpoint %q, only: %s",
+			base.Hostname(), endpoint, strings.Join(hosts, ", "))
+	}
+	target, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + path)
+	if err != nil || target.Host != base.Host || !strings.HasPrefix(path, "/") {
+		return nil, missingSetting("the plan's path is not a path")
+	}
+	target.RawQuery = base.RawQuery
+	return target, nil
+}
+
+// AllowsHost reports whether a host is one of the allowed ones. *.example.com matches every subdomain of example.com.
+func AllowsHost(hosts []string, host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return slices.ContainsFunc(p.Hosts, func(allowed string) bool {
+	return slices.ContainsFunc(hosts, func(allowed string) bool {
 		below, wild := strings.CutPrefix(allowed, "*")
 		return host == allowed || wild && strings.HasSuffix(host, below) && len(host) > len(below)
 	})

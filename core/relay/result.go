@@ -85,6 +85,12 @@ func planFailure(c Call, why error, now time.Time) Result {
 	return notSent(c, Plan{}, errors.New("planning the call failed: "+core.PublicMessage(why)), now)
 }
 
+// sendFailure returns the result of a call that the hub may have sent before it failed.
+func sendFailure(c Call, why error, now time.Time) Result {
+	return resultOf(c, Plan{}, Attempt{StartedAt: now, ErrorClass: "hub_failed",
+		Error: "making the call failed: " + core.PublicMessage(why)}, Outcome{}, now)
+}
+
 // interpretFailure returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides
 // if the plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome
 // is unknown, and the call is retried with the same key.

@@ -125,7 +125,7 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 	}
 	access := Access{BaseURLs: map[string]string{"api": "https://api.agg.example:8443/base/?v=3"},
 		Secrets: map[string]string{"token": "s3{secret}"}}
-	r, err := plan.buildRequest(access)
+	r, err := plan.buildRequest(access, "")
 	require.NoError(t, err)
 	require.Equal(t, "https://api.agg.example:8443/base/v2/orders/a%2Fb?q=1+2&v=3", r.URL)
 	require.Equal(t, map[string]string{"Authorization": "Bearer s3{secret}"}, r.Secrets)
@@ -149,7 +149,7 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 	} {
 		p, a := plan, Access{BaseURLs: map[string]string{"api": access.BaseURLs["api"]}, Secrets: access.Secrets}
 		spoil(&p, &a)
-		_, err := p.buildRequest(a)
+		_, err := p.buildRequest(a, "")
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -158,7 +158,7 @@ func TestNoPathLeadsToAnotherHost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plan := Plan{Endpoint: "api", Hosts: []string{"api.example"},
 			Path: rapid.StringMatching(`[/@:.?#\\a-z%0-9]{0,12}`).Draw(t, "path")}
-		r, err := plan.buildRequest(Access{BaseURLs: map[string]string{"api": "https://api.example"}})
+		r, err := plan.buildRequest(Access{BaseURLs: map[string]string{"api": "https://api.example"}}, "")
 		if err == nil {
 			require.Regexp(t, `^https://api\.example/`, r.URL)
 		}

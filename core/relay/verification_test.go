@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk/signature"
 )
 
 func macOf(secret, text string) []byte {
@@ -23,15 +24,27 @@ func macOf(secret, text string) []byte {
 	return mac.Sum(nil)
 }
 
+// parse returns a template that is valid.
+func parse(text string) signature.Template {
+	template, err := signature.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return template
+}
+
 func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	const secret, body = "s3cret:word", `{"id":1}`
 	now := time.Unix(1_700_000_000, 0)
 	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
-	plain := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Secret: "key"}
+	ofBody := signature.Scheme{Template: parse("{body}")}
+	inBase64 := signature.Scheme{Template: parse("{body}"), Encoding: signature.Base64}
+	plain := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Secret: "key", Signature: ofBody}
 	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key",
-		Base64: true}
+		Signature: inBase64}
 	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key",
-		Timestamp: "x-time", Tolerance: 5 * time.Minute}
+		Timestamp: Timestamp{Header: "x-time", Format: Seconds}, Tolerance: 5 * time.Minute,
+		Signature: signature.Scheme{Template: parse("{timestamp}.{body}")}}
 	bearer := CallbackVerification{Scheme: SchemeToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
 	signed := hex.EncodeToString(macOf(secret, body))
 	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
@@ -76,13 +89,14 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 			map[string]string{"x-other": secret}, "the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.proof.check(c.headers, []byte(body), secret, now)
+			callback := InboundCallback{Headers: c.headers, Body: []byte(body)}
+			err := c.proof.check(callback, secret, now)
 			if c.refused == "" {
 				require.NoError(t, err)
 			} else {
 				require.ErrorContains(t, err, c.refused)
 			}
-			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret",
+			require.ErrorContains(t, c.proof.check(callback, "", now), "has no secret",
 				"an unset secret authenticates nothing")
 		})
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 func TestDefaultScheduleIsDocumented(t *testing.T) {
-	require.Equal(t, "six attempts: 1, 2, 4, 8 and 16", Documented().Replace("{retry_attempts} attempts: {retry_waits}"))
+	require.Equal(t, "six attempts: 1, 2, 4, 8 and 16",
+		Documented().Replace("{retry_attempts} attempts: {retry_waits}"))
 }
 
 func TestNoAttemptFollowsTheLast(t *testing.T) {

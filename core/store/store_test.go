@@ -116,8 +116,8 @@ func TestDecodeNormalizesLanguages(t *testing.T) {
 func TestDecodeAcceptsValidStores(t *testing.T) {
 	for _, body := range []string{
 		one(``), one(`"name":null,"zip_codes":null,"flush":true,"min_order_value":null`),
-		one(
-			`"min_pickup_time":0,"min_order_value":0,"geo_latitude":-90,"geo_longitude":180,"zip_codes":[],"timings":[]`),
+		one(`"min_pickup_time":0,"min_order_value":0,"geo_latitude":-90,"geo_longitude":180,` +
+			`"zip_codes":[],"timings":[]`),
 		one(`"min_pickup_time":600.0,"min_delivery_time":1.8e3`),
 		one(`"excluded_platforms":[],"included_platforms":["web"]`),
 		one(`"contact_phone":"","address":"","platform_data":[{"name":"a","url":"","platform_store_id":""}]`),

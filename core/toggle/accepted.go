@@ -45,5 +45,5 @@ func (r ItemRequest) UnlistedWarnings(platforms int) []core.Warning {
 	}
 	return []core.Warning{{Path: "location_ref_id",
 		Message: "the store is listed on no platform; its menu is changed, " +
-			"and no platform is told"}}
+			"and no platform is called"}}
 }

@@ -68,11 +68,12 @@ func TestTurnOnTimeAcceptsEveryNotation(t *testing.T) {
 }
 
 func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
+	const oneOfActions = "action must be one of: enable, disable, publish"
 	tooSoon, inTime := noon.Add(time.Minute).UnixMilli(), noon.Add(time.Hour).UnixMilli()
 	for body, wrong := range map[string]string{
 		`{"action":"disable"}`:                                          "location_ref_id is required",
-		`{"location_ref_id":"S-1","action":"close"}`:                    "action must be one of: enable, disable, publish",
-		`{"location_ref_id":"S-1"}`:                                     "action must be one of: enable, disable, publish",
+		`{"location_ref_id":"S-1","action":"close"}`:                    oneOfActions,
+		`{"location_ref_id":"S-1"}`:                                     oneOfActions,
 		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:  "platforms[0] must not be empty",
 		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`: "platforms must be",
 		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d.5}`,

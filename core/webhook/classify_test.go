@@ -279,7 +279,7 @@ func answer(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
-		fmt.Fprint(w, "told you")
+		fmt.Fprint(w, "as expected")
 	}
 }
 

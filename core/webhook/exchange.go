@@ -14,6 +14,8 @@ type Request struct {
 	Headers     map[string]string
 	Secrets     map[string]string // headers whose values are masked in the record, even where the response repeats them
 	Body        []byte
+	Certificate *Certificate // of this client; nil: none
+	Unmasked    bool         // the response is recorded as it came: the caller masks it
 }
 
 // Exchange sends one request that the caller built, with the guard and limits of deliveries, and records it. A
@@ -38,9 +40,18 @@ func (s *Sender) Exchange(ctx context.Context, r Request) Attempt {
 		request.Header.Set(HeaderTrace, string(trace))
 	}
 	a.RequestHeaders = recordedHeaders(request.Header, r.Secrets)
-	response, err := s.do(request, trace)
+	clients, err := s.clients(r.Certificate)
+	if err != nil {
+		a.ErrorClass, a.Error = TLS, err.Error()
+		return a
+	}
+	response, err := clients.do(request, trace, s.config)
 	if err == nil {
-		err = s.read(response, &a, r.Secrets)
+		masked := r.Secrets
+		if r.Unmasked {
+			masked = nil
+		}
+		err = s.read(response, &a, masked)
 	}
 	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {

@@ -47,8 +47,24 @@ func newMasker(headers map[string]string) (m masker) {
 			}
 		}
 	}
+	return m.sorted()
+}
+
+// sorted returns the texts with the longest first, each once.
+func (m masker) sorted() masker {
 	slices.SortFunc(m, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(m)
+}
+
+// Mask replaces secrets in a text, in any form in which a server may repeat them.
+func Mask(text string, secrets ...string) string {
+	var m masker
+	for _, secret := range secrets {
+		if len(secret) >= shortestSecret {
+			m = append(m, encodedForms(secret)...)
+		}
+	}
+	return m.sorted().apply(text)
 }
 
 func (m masker) apply(s string) string {

@@ -54,7 +54,7 @@ type ProblemResend struct {
 }
 
 // Counting ends after problemResendLimit, which is later than the last retry of a schedule in minutes. The interval
-// between two counts grows by one problemResendPart-th of the time since the start.
+// between two counts grows by one problemResendPart-th of the time since the first attempt of the job.
 const (
 	problemResendLimit = time.Hour
 	problemResendPart  = 20
@@ -85,7 +85,7 @@ func (r ProblemResend) Run(ctx context.Context, job core.Job, report func(done, 
 	}
 	report(outcome.Sent-outcome.Pending(), outcome.Selected)
 	now := r.Clock.Now()
-	age := now.Sub(job.CreatedAt)
+	age := now.Sub(job.StartedAt)
 	if outcome.Pending() == 0 || age >= problemResendLimit {
 		return r.Resends.End(ctx, job, outcome, "")
 	}

@@ -38,10 +38,10 @@ func (c SenderConfig) withDefaults() SenderConfig {
 // Sender posts deliveries. It keeps connections alive, uses HTTP/2 if the endpoint supports it, follows no redirect
 // and uses no proxy. It connects only to addresses that the guard allows.
 type Sender struct {
-	config      SenderConfig
-	client      *http.Client
-	noKeepAlive *http.Client // opens a connection for every request
-	clock       core.Clock
+	config    SenderConfig
+	plain     clientPair // without a client certificate
+	clock     core.Clock
+	certified certifiedClients
 }
 
 // NewSender returns a Sender.
@@ -63,18 +63,29 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5,
 			PingTimeout: config.ExchangeTimeout / 5},
 	}
+	return &Sender{config: config, clock: clock, plain: newClientPair(keepAlive),
+		certified: certifiedClients{base: keepAlive, byDigest: map[[32]byte]*certifiedPair{}}}
+}
+
+// clientPair sends requests on kept-alive connections, and retries on new ones.
+type clientPair struct {
+	client      *http.Client
+	noKeepAlive *http.Client // opens a connection for every request
+}
+
+func newClientPair(keepAlive *http.Transport) clientPair {
 	noKeepAlive := keepAlive.Clone()
 	noKeepAlive.DisableKeepAlives = true
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Sender{
-		config: config, clock: clock,
-		client:      &http.Client{Transport: keepAlive, CheckRedirect: noRedirect},
-		noKeepAlive: &http.Client{Transport: noKeepAlive, CheckRedirect: noRedirect},
-	}
+	return clientPair{client: &http.Client{Transport: keepAlive, CheckRedirect: noRedirect},
+		noKeepAlive: &http.Client{Transport: noKeepAlive, CheckRedirect: noRedirect}}
 }
 
 // Close closes the idle connections.
-func (s *Sender) Close() { s.client.CloseIdleConnections() }
+func (s *Sender) Close() {
+	s.plain.client.CloseIdleConnections()
+	s.certified.close()
+}
 
 // Post makes one attempt and returns its record, which includes any error. It always returns within the exchange
 // timeout.
@@ -93,7 +104,7 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 		return a
 	}
 	a.RequestHeaders = recordedHeaders(request.Header, d.Headers)
-	response, err := s.do(request, trace)
+	response, err := s.plain.do(request, trace, s.config)
 	if err == nil {
 		err = s.read(response, &a, d.Headers)
 	}
@@ -155,7 +166,7 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 // do sends the request, retrying once if the endpoint closed a stale keep-alive connection before it responded. The
 // transport alone would retry on every stale connection. The retry uses a new connection. The receiver recognises it
 // by its webhook-id, or by its call id.
-func (s *Sender) do(request *http.Request, t *trace) (*http.Response, error) {
+func (s clientPair) do(request *http.Request, t *trace, config SenderConfig) (*http.Response, error) {
 	body := request.GetBody
 	request.GetBody = nil // without GetBody the transport never retries a request with a body
 	if request.Body == http.NoBody {
@@ -165,7 +176,7 @@ func (s *Sender) do(request *http.Request, t *trace) (*http.Response, error) {
 	if err == nil || !t.reused.Load() || t.first.Load() != 0 {
 		return response, err
 	}
-	if _, words := classify(err, s.config, false); words != connectionClosed {
+	if _, words := classify(err, config, false); words != connectionClosed {
 		return nil, err
 	}
 	retry := request.WithContext(request.Context())

@@ -31,20 +31,24 @@ if [ -f "$memory" ]; then
 	. "$memory"
 else
 	"$program" business create --name Rollback --country US --timezone America/New_York --currency USD >/dev/null
-	pos=$("$program" key create --business 1 --username pos --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
-	shop=$("$program" key create --business 1 --username shop --scope channel --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/')
+	key() { "$program" key create --business 1 "$@" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'; }
+	pos=$(key --username pos)
+	shop=$(key --username shop --scope channel)
 fi
 as_pos="Authorization: apikey pos:$pos"
 json='Content-Type: application/json'
 curl -fsS "$base/external/api/v1/stores/" -H "$as_pos" -H "$json" \
-	-d "{\"stores\":[{\"ref_id\":\"$store\",\"name\":\"Harbour Street\",\"city\":\"Oakland\",\"included_platforms\":[\"web\"]}]}" >/dev/null
-curl -fsS "$base/external/api/v1/webhooks/" -H "$as_pos" -H "$json" -d "{\"event_type\":\"order_placed\",\"url\":\"https://pos.invalid/$store\"}" >/dev/null
+	-d "{\"stores\":[{\"ref_id\":\"$store\",\"name\":\"Harbour Street\",\"city\":\"Oakland\",
+		\"included_platforms\":[\"web\"]}]}" >/dev/null
+curl -fsS "$base/external/api/v1/webhooks/" -H "$as_pos" -H "$json" \
+	-d "{\"event_type\":\"order_placed\",\"url\":\"https://pos.invalid/$store\"}" >/dev/null
 for _ in $(seq 300); do
 	if curl -fsS "$base/external/api/v1/stores/$store/" -H "$as_pos" >/dev/null 2>&1; then break; fi
 	sleep 0.1
 done
 job=$(curl -fsS "$base/external/api/v1/inventory/locations/$store/" -H "$as_pos" -H "$json" \
-	-d "{\"categories\":[{\"ref_id\":\"mains\",\"name\":\"Mains $store\"}],\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal of $store\",\"price\":9.5,\"category_ref_ids\":[\"mains\"]}]}" |
+	-d "{\"categories\":[{\"ref_id\":\"mains\",\"name\":\"Mains $store\"}],
+		\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal of $store\",\"price\":9.5,\"category_ref_ids\":[\"mains\"]}]}" |
 	sed 's/.*"reference": *"\([^"]*\)".*/\1/')
 for _ in $(seq 300); do
 	state=$(curl -fsS "$base/external/api/v1/jobs/$job/" -H "$as_pos" | sed 's/.*"state": *"\([^"]*\)".*/\1/')
@@ -52,12 +56,16 @@ for _ in $(seq 300); do
 	sleep 0.1
 done
 [ "$state" = done ] || fail "the job of the menu is $state"
-curl -fsS "$base/channel/api/v1/stores/$store/menu/?platform=web" -H "$as_pos" | grep -q "Dal of $store" || fail "the menu differs from the request"
-! curl -fsS "$base/external/api/v1/revisions/?limit=50" -H "$as_pos" | grep -q '"revisions": *\[\]' || fail "there are no revisions"
+curl -fsS "$base/channel/api/v1/stores/$store/menu/?platform=web" -H "$as_pos" | grep -q "Dal of $store" ||
+	fail "the menu differs from the request"
+! curl -fsS "$base/external/api/v1/revisions/?limit=50" -H "$as_pos" | grep -q '"revisions": *\[\]' ||
+	fail "there are no revisions"
 id=$(curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H "$json" \
-	-d "{\"platform\":\"web\",\"platform_order_id\":\"$store\",\"store_ref_id\":\"$store\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
+	-d "{\"platform\":\"web\",\"platform_order_id\":\"$store\",\"store_ref_id\":\"$store\",
+		\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
 	sed 's/.*"order_id": *\([0-9]*\).*/\1/')
-curl -fsS -X PUT "$base/external/api/v1/orders/$id/status/" -H "$as_pos" -H "$json" -d '{"new_status":"Acknowledged"}' >/dev/null
+curl -fsS -X PUT "$base/external/api/v1/orders/$id/status/" -H "$as_pos" -H "$json" \
+	-d '{"new_status":"Acknowledged"}' >/dev/null
 for order in $ids $id; do
 	curl -fsS "$base/external/api/v1/orders/$order/" -H "$as_pos" >/dev/null
 done

@@ -5,8 +5,11 @@ set -eu
 make=$1
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
-generated() { find adminui plugins/proto web/client -name '*_templ.go' -o -name '*.pb.go' -o -name '*.binpb' -o -path 'web/client/types.go' -o -path 'web/client/calls.go'
-  find plugins/python-reference -name 'plugin.*'; }
+generated() {
+	find adminui plugins/proto web/client -name '*_templ.go' -o -name '*.pb.go' -o -name '*.binpb' \
+		-o -path 'web/client/types.go' -o -path 'web/client/calls.go'
+	find plugins/python-reference -name 'plugin.*'
+}
 generated | while read -r file; do
 	mkdir -p "$before/$(dirname "$file")"
 	cp "$file" "$before/$file"

@@ -20,22 +20,28 @@ stop() {
 trap stop EXIT INT TERM
 say() { printf '%s\n' "$*"; }
 # stage prints the arguments of an instruction of the Dockerfile's last stage.
-stage() { awk -v word="$1" '/^FROM scratch/ {last = 1} last && $1 == word {sub(/^[A-Z]+ /, ""); print}' "$here/deploy/Dockerfile"; }
+stage() {
+	awk -v word="$1" '/^FROM scratch/ {last = 1} last && $1 == word {sub(/^[A-Z]+ /, ""); print}' \
+		"$here/deploy/Dockerfile"
+}
 
 say "building the image's files"
 mkdir "$dir/source" "$image"
 sed 's|^\*\*/||' "$here/deploy/Dockerfile.dockerignore" >"$dir/ignored"
 tar -C "$here" -c -X "$dir/ignored" . | tar -x -C "$dir/source"
-command=$(sed -e ':join' -e '/\\$/{N; s/\\\n//; b join' -e '}' "$here/deploy/Dockerfile" | sed -n 's/^RUN //p' | grep 'make build' | sed "s|--mount=[^ ]* *||g; s| /out| $image|g")
+command=$(sed -e ':join' -e '/\\$/{N; s/\\\n//; b join' -e '}' "$here/deploy/Dockerfile" |
+	sed -n 's/^RUN //p' | grep 'make build' | sed "s|--mount=[^ ]* *||g; s| /out| $image|g")
 (cd "$dir/source" && sh -euc "$command" >/dev/null)
 [ "$(stage COPY)" = "--from=build /out /" ] || { say "the last stage copies other files than this check"; exit 1; }
-unexpected=$(cd "$image" && find . -type f ! -path ./servery ! -path './plugins/*' ! -path ./etc/ssl/certs/ca-certificates.crt)
+unexpected=$(cd "$image" &&
+	find . -type f ! -path ./servery ! -path './plugins/*' ! -path ./etc/ssl/certs/ca-certificates.crt)
 [ -z "$unexpected" ] || { say "unexpected files in the image: $unexpected"; exit 1; }
 size=$(du -sm "$image" | cut -f1)
 
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key" -out "$dir/certificate" -days 1 -subj /CN=localhost \
 	-addext subjectAltName=IP:127.0.0.1 2>/dev/null
-cat "$dir/certificate" >>"$image/etc/ssl/certs/ca-certificates.crt" # after the public ones, so this file is the one in use
+# After the public ones, so this file is the one in use.
+cat "$dir/certificate" >>"$image/etc/ssl/certs/ca-certificates.crt"
 [ -z "$as" ] || chown postgres "$dir/key" "$dir/certificate"
 starts "$port" <<-SETTINGS
 	ssl = on
@@ -62,7 +68,8 @@ entry=$(stage ENTRYPOINT | tr -d '[]"')
 serve=$(stage CMD | tr -d '[]"')
 
 say "running it as $(stage USER) on a read-only root"
-unshare --mount sh "$dir/contained" "$entry" "$serve" 2>"$dir/hub.log" & # without the function, so that $! is the hub itself
+# Without the function, so that $! is the hub itself.
+unshare --mount sh "$dir/contained" "$entry" "$serve" 2>"$dir/hub.log" &
 hub=$!
 for _ in $(seq 600); do
 	if curl -fsS "http://127.0.0.1:$((port + 1))/readyz" >/dev/null 2>&1; then break; fi
@@ -75,9 +82,11 @@ if ! contained "$entry" doctor >"$dir/doctor"; then
 	exit 1
 fi
 for plugin in "$image"/plugins/*/; do
-	grep -q "ok .*plugin $(basename "$plugin") .*trial start here of .* succeeded" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
+	grep -q "ok .*plugin $(basename "$plugin") .* is ready in 1 of 1 running hubs" "$dir/doctor" ||
+		{ cat "$dir/doctor"; exit 1; }
 done
-[ "$(sql "$port" "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'servery'")" = t ] ||
+encrypted="SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'servery'"
+[ "$(sql "$port" "$encrypted")" = t ] ||
 	{ say "the hub connects to the database without TLS"; exit 1; }
 [ "$(stat -c %u "/proc/$hub")" = "$(stage USER | cut -d: -f1)" ] || { say "the hub runs as another user"; exit 1; }
 kill "$hub"

@@ -9,7 +9,8 @@ command -v curl >/dev/null || packages="$packages curl"
 if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
 	packages="$packages postgresql"
 fi
-if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
+	! command -v google-chrome >/dev/null; then
 	packages="$packages chromium"
 fi
 # A plugin has no environment, so it uses the Python of the system, not one on PATH.

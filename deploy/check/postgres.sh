@@ -1,6 +1,7 @@
 # A private PostgreSQL for a check. Source this file; $dir is the directory of the check.
 # It needs PostgreSQL's programs; root runs the server as postgres.
-bin=$(dirname "$(realpath "$(command -v initdb || find /usr/lib/postgresql -path '*/bin/initdb' | sort -V | tail -n1)")")
+initdb=$(command -v initdb || find /usr/lib/postgresql -path '*/bin/initdb' | sort -V | tail -n1)
+bin=$(dirname "$(realpath "$initdb")")
 as=""
 if [ "$(id -u)" -eq 0 ]; then
 	chown -R postgres "$dir"

@@ -39,7 +39,8 @@ SERVERY_DATA_DIR=$dir/hub
 SERVERY_PLUGIN_DIR=$dir/none
 SERVERY_LIMIT_STORES=off SERVERY_LIMIT_MENU=off SERVERY_LIMIT_READ=off
 SERVERY_LISTEN=127.0.0.1:$((port + 1)) SERVERY_WEBHOOK_ALLOW=127.0.0.0/8
-export SERVERY_WEBHOOK_ALLOW SERVERY_SECRET_KEY SERVERY_DATA_DIR SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_READ SERVERY_LISTEN
+export SERVERY_WEBHOOK_ALLOW SERVERY_SECRET_KEY SERVERY_DATA_DIR SERVERY_PLUGIN_DIR SERVERY_LISTEN
+export SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_READ
 base=http://$SERVERY_LISTEN
 
 # serve starts a hub on the server of a port and waits until it is ready.
@@ -55,12 +56,16 @@ serve() {
 	done
 	say "the hub does not become ready"; exit 1
 }
-key() { "$servery" key create --business 1 --username "$1" --scope "$2" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'; }
+key() {
+	"$servery" key create --business 1 --username "$1" --scope "$2" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'
+}
 as_pos() { curl -fsS -H "Authorization: apikey pos:$pos" -H 'Content-Type: application/json' "$@"; }
 # order places an order, with retries, and prints its id.
 order() {
-	curl -fsS --retry 5 "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H 'Content-Type: application/json' \
-		-d "{\"platform\":\"web\",\"platform_order_id\":\"$1\",\"store_ref_id\":\"S-1\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
+	curl -fsS --retry 5 "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" \
+		-H 'Content-Type: application/json' \
+		-d "{\"platform\":\"web\",\"platform_order_id\":\"$1\",\"store_ref_id\":\"S-1\",
+			\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
 		sed 's/.*"order_id": *\([0-9]*\).*/\1/'
 }
 # takes places orders with the numbers of a range. Each must be accepted.
@@ -71,13 +76,15 @@ serve "$port"
 "$servery" business create --name Restored --country US --timezone America/New_York --currency USD >/dev/null
 pos=$(key pos pos)
 shop=$(key shop channel)
-as_pos "$base/external/api/v1/stores/" -d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}' >/dev/null
+as_pos "$base/external/api/v1/stores/" >/dev/null \
+	-d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}'
 for _ in $(seq 300); do
 	if [ "$(sql "$port" 'SELECT count(*) FROM stores')" = 1 ]; then break; fi
 	sleep 0.1
 done
 endpoint=127.0.0.1:$((port + 3)) # without a listener yet
-secret=$(as_pos "$base/external/api/v1/webhooks/" -d "{\"event_type\":\"order_placed\",\"url\":\"http://$endpoint/\"}" | sed 's/.*"secret": *"\([^"]*\)".*/\1/')
+secret=$(as_pos "$base/external/api/v1/webhooks/" \
+	-d "{\"event_type\":\"order_placed\",\"url\":\"http://$endpoint/\"}" | sed 's/.*"secret": *"\([^"]*\)".*/\1/')
 
 takes 1 "$orders"
 say "making base backups while the hub works"
@@ -154,5 +161,9 @@ for _ in $(seq 300); do
 	if arrived; then break; fi
 	sleep 0.1
 done
-arrived || { say "the pending delivery does not arrive, or is not signed with the same secret"; cat "$dir/arrived"; exit 1; }
+arrived || {
+	say "the pending delivery does not arrive, or is not signed with the same secret"
+	cat "$dir/arrived"
+	exit 1
+}
 say "all $accepted accepted orders and their events are back, what was on its way arrives, and the hub takes more"

@@ -27,8 +27,11 @@ check() {
 
 if ! command -v promtool >/dev/null && command -v apt-get >/dev/null; then
 	mkdir -p bin/check
-	(cd bin/check && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } &&
-		dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool && rm -f prometheus_*.deb) >/dev/null 2>&1 || true
+	(
+		cd bin/check
+		apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; } || exit
+		dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool && rm -f prometheus_*.deb
+	) >/dev/null 2>&1 || true
 fi
 
 if has promtool alerts; then
@@ -37,7 +40,8 @@ if has promtool alerts; then
 	say alerts "valid, and each fires and resolves in its test"
 	{
 		printf 'groups:\n- name: dashboard\n  rules:\n'
-		sed -n 's/\$__rate_interval/5m/; s/^ *"expr": \(".*"\),\{0,1\}$/  - {record: panel, expr: \1}/p' deploy/grafana/servery.json
+		sed -n 's/\$__rate_interval/5m/; s/^ *"expr": \(".*"\),\{0,1\}$/  - {record: panel, expr: \1}/p' \
+			deploy/grafana/servery.json
 	} >"$tmp/dashboard.yaml"
 	[ "$(grep -c 'record: panel' "$tmp/dashboard.yaml")" = "$(grep -c '"expr":' deploy/grafana/servery.json)" ]
 	check dashboard promtool check rules --lint=none "$tmp/dashboard.yaml"

@@ -11,7 +11,8 @@ if [ "$status" -eq 0 ]; then
 	echo "govulncheck: no known vulnerabilities"
 	exit 0
 fi
-if [ "$status" -eq 3 ] || [ -n "${GOVULNDB:-}" ] || ! grep -qiE 'vuln\.go\.dev|dial tcp|no such host|i/o timeout|connection refused|proxyconnect' "$out"; then
+no_network='vuln\.go\.dev|dial tcp|no such host|i/o timeout|connection refused|proxyconnect'
+if [ "$status" -eq 3 ] || [ -n "${GOVULNDB:-}" ] || ! grep -qiE "$no_network" "$out"; then
 	cat "$out"
 	exit 1
 fi

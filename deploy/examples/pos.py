@@ -21,9 +21,9 @@ import time
 import urllib.error
 import urllib.request
 
-EVENTS = ["order_placed", "order_status_update", "rider_status_update", "inventory_update", "store_creation", "store_action",
-          "item_state_toggle", "catalogue_timing_grp", "option_state_toggle", "hub_menu_publish", "order_items_oos_processed",
-          "webhook_retry", "feature_action"]
+EVENTS = ["order_placed", "order_status_update", "rider_status_update", "inventory_update", "store_creation",
+          "store_action", "item_state_toggle", "catalogue_timing_grp", "option_state_toggle", "hub_menu_publish",
+          "order_items_oos_processed", "webhook_retry", "feature_action"]
 WAIT = 120  # seconds for a callback
 
 
@@ -43,15 +43,15 @@ class Hub:
                     return json.load(answer)
             except urllib.error.HTTPError as refused:
                 with refused:
-                    told = refused.read().decode()
+                    received = refused.read().decode()
                 if refused.code not in (429, 503):
-                    raise SystemExit(f"{method} {path}: {refused.code} {told}")
+                    raise SystemExit(f"{method} {path}: {refused.code} {received}")
                 wait = int(refused.headers.get("Retry-After") or 2 ** attempt)
             except OSError as gone:
-                told, wait = str(gone), 2 ** attempt
+                received, wait = str(gone), 2 ** attempt
             print(f"{method} {path}: again in {wait} s")
             time.sleep(wait)
-        raise SystemExit(f"{method} {path}: {told}")
+        raise SystemExit(f"{method} {path}: {received}")
 
 
 class Receiver:
@@ -63,7 +63,7 @@ class Receiver:
             with open(secrets) as kept:
                 self.secrets = json.load(kept)
         self.orders = queue.Queue()
-        self.told, self.news = collections.deque(maxlen=1000), threading.Condition()
+        self.received, self.news = collections.deque(maxlen=1000), threading.Condition()
         host, port = listen.rsplit(":", 1)
         receiver = self
 
@@ -102,25 +102,25 @@ class Receiver:
             if event == "order_placed" and not test:
                 self.orders.put(payload)
             else:
-                self.told.append((event + " test" if test else event, payload))
+                self.received.append((event + " test" if test else event, payload))
             self.news.notify_all()
         return 200
 
-    def wait(self, event, holds=lambda told: True):
+    def wait(self, event, holds=lambda received: True):
         """Waits for a delivery of an event of which something holds."""
         deadline = time.monotonic() + WAIT
         with self.news:
             while True:
-                for told in self.told:
-                    if told[0] == event and holds(told[1]):
-                        self.told.remove(told)
-                        return told[1]
+                for received in self.received:
+                    if received[0] == event and holds(received[1]):
+                        self.received.remove(received)
+                        return received[1]
                 if not self.news.wait(max(0, deadline - time.monotonic())):
                     raise SystemExit(f"no {event} in {WAIT} s")
 
     def outcome(self, event, reference):
-        """Waits for the callback of a request; those of stores and menus call it `reference`, the others `reference_id`."""
-        return self.wait(event, lambda told: reference in (told.get("reference"), told.get("reference_id")))
+        """Waits for the callback of a request. Stores and menus name it `reference`, the others `reference_id`."""
+        return self.wait(event, lambda body: reference in (body.get("reference"), body.get("reference_id")))
 
 
 def genuine(secret, id, timestamp, signatures, body):
@@ -137,11 +137,13 @@ class POS:
         self.hub, self.receiver, self.number, self.taxes = hub, receiver, 0, []
         if tax:
             code, title, percent = tax.split(",")
-            self.taxes = [{"code": code, "title": title, "structure": {"value": float(percent)}, "item_ref_ids": ["all"]}]
+            self.taxes = [
+                {"code": code, "title": title, "structure": {"value": float(percent)}, "item_ref_ids": ["all"]}]
 
     def subscribe(self):
         answer = self.hub.call("POST", "/external/api/v1/webhooks/bulk/", {"webhooks": [{
-            "event_type": event, "url": f"{self.receiver.address}/{event}", "retrial_interval_units": "seconds", "headers": {"X-Till": "1"}} for event in EVENTS]})
+            "event_type": event, "url": f"{self.receiver.address}/{event}", "retrial_interval_units": "seconds",
+            "headers": {"X-Till": "1"}} for event in EVENTS]})
         for made in answer["webhooks"]:
             event = made["event_type"]
             path = f"/external/api/v1/webhooks/{made['webhook_id']}/"
@@ -155,45 +157,52 @@ class POS:
 
     def send_store(self):
         answer = self.hub.call("POST", "/external/api/v1/stores/", {"stores": [{
-            "ref_id": "P-1", "name": "Pier Street", "city": "Oakland", "address": None, "min_pickup_time": 600, "excluded_platforms": []}]})
+            "ref_id": "P-1", "name": "Pier Street", "city": "Oakland", "address": None, "min_pickup_time": 600,
+            "excluded_platforms": []}]})
         complain(self.receiver.outcome("store_creation", answer["reference"])["stores"])
         print("the store is there")
 
     def send_menu(self, location, menu):
         answer = self.hub.call("POST", f"/external/api/v1/inventory/locations/{location}/", menu)
-        told = self.receiver.outcome("inventory_update", answer["reference"])
+        received = self.receiver.outcome("inventory_update", answer["reference"])
         for objects in menu:
             if isinstance(menu[objects], list):
-                complain(told[objects])
-        print("menu of", location, json.dumps(told["stats"]))
+                complain(received[objects])
+        print("menu of", location, json.dumps(received["stats"]))
 
     def send_menus(self):
-        unflushed = {f"flush_{kind}": None for kind in ("categories", "items", "option_groups", "options", "taxes", "charges")}
+        kinds = ("categories", "items", "option_groups", "options", "taxes", "charges")
+        unflushed = {f"flush_{kind}": None for kind in kinds}
         self.send_menu("-1", {
             **unflushed,
             "categories": [{"ref_id": "mains", "name": "Mains"}],
-            "items": [{"ref_id": ref, "title": ref.title(), "price": price, "category_ref_ids": ["mains"], "food_type": 1, "description": None}
+            "items": [{"ref_id": ref, "title": ref.title(), "price": price, "category_ref_ids": ["mains"],
+                       "food_type": 1, "description": None}
                       for ref, price in (("dal", 9.5), ("naan", 2.25), ("soup", 4))],
-            "option_groups": [{"ref_id": "heat", "title": "Heat", "min_selectable": 0, "max_selectable": 1, "item_ref_ids": ["dal"]}],
+            "option_groups": [{"ref_id": "heat", "title": "Heat", "min_selectable": 0, "max_selectable": 1,
+                               "item_ref_ids": ["dal"]}],
             "options": [{"ref_id": "hot", "title": "Hot", "price": 0.5, "opt_grp_ref_ids": ["heat"]}],
             "taxes": self.taxes,
         })
         options = [{"ref_id": "hot", "price": 0.5}]
-        self.send_menu("P-1", {**unflushed, "items": [{"ref_id": ref, "price": 5} for ref in ("dal", "naan", "soup")], "options": options})
+        items = [{"ref_id": ref, "price": 5} for ref in ("dal", "naan", "soup")]
+        self.send_menu("P-1", {**unflushed, "items": items, "options": options})
         # What the shop sells now, and nothing else: the soup goes.
-        self.send_menu("P-1", {"flush_items": True, "flush_options": True, "items": [{"ref_id": "dal", "price": 10.25}, {"ref_id": "naan", "price": 2.5}],
-                               "options": options})
+        items = [{"ref_id": "dal", "price": 10.25}, {"ref_id": "naan", "price": 2.5}]
+        self.send_menu("P-1", {"flush_items": True, "flush_options": True, "items": items, "options": options})
 
     def switch(self, path, body, events):
         """Switches items or the store off and on, and waits for the word of one platform on each."""
         for action in ("disable", "enable"):
-            answer = self.hub.call("POST", path, {"location_ref_id": "P-1", "action": action, "turn_on_at": None, **body})
+            answer = self.hub.call("POST", path, {
+                "location_ref_id": "P-1", "action": action, "turn_on_at": None, **body})
             for event in events:
                 self.receiver.outcome(event, answer["reference_id"])
             print(action, path)
 
     def switch_off_and_on(self):
-        self.switch("/hub/api/v1/items/", {"item_ref_ids": ["naan"], "option_ref_ids": ["hot"]}, ["item_state_toggle", "option_state_toggle"])
+        self.switch("/hub/api/v1/items/", {"item_ref_ids": ["naan"], "option_ref_ids": ["hot"]},
+                    ["item_state_toggle", "option_state_toggle"])
         self.switch("/hub/api/v1/location/", {"platforms": ["web"]}, ["store_action"])
 
     def serve(self, order):
@@ -204,7 +213,8 @@ class POS:
         for state in ("Acknowledged", "Food Ready", "Dispatched", "Completed"):
             extra = {"prep_time_mins": 20} if state == "Acknowledged" else None
             self.hub.call("PUT", path + "status/", {"new_status": state, "message": None, "extra": extra})
-            self.receiver.wait("order_status_update", lambda told: (told["order_id"], told["new_state"]) == (details["id"], state))
+            self.receiver.wait("order_status_update",
+                               lambda body: (body["order_id"], body["new_state"]) == (details["id"], state))
         print(f"order {details['id']} of {details['channel']} is done: TILL-{self.number}")
 
 
@@ -215,7 +225,8 @@ def complain(objects):
 
 
 def main():
-    receiver = Receiver(os.environ.get("LISTEN", "127.0.0.1:9100"), os.environ.get("HOOKS"), os.environ.get("SECRETS", "pos-secrets.json"))
+    receiver = Receiver(os.environ.get("LISTEN", "127.0.0.1:9100"), os.environ.get("HOOKS"),
+                        os.environ.get("SECRETS", "pos-secrets.json"))
     pos = POS(Hub(os.environ["BASE"], os.environ["KEY"]), receiver, os.environ.get("TAX"))
     pos.subscribe()
     pos.send_store()

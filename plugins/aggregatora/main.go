@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -41,10 +42,13 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		Id: "aggregator-a", Version: "1.0.0", DisplayName: "Aggregator A",
 		Vocabulary: []*pb.VocabularyGroup{sdk.NutritionalInfo()},
 		Actions: []*pb.ActionOffer{
-			{Name: bodyTemp, Title: "Rider's body temperature"},
-			{Name: withMask, Title: "Rider wears a mask"},
-			{Name: additionalRider, Title: "Ask for an additional rider"},
-			{Name: customerData, Title: "Ask for the customer's masked contact", ByCallback: true},
+			{Name: bodyTemp, Title: "Rider's body temperature", ParametersSchema: parameters("temp",
+				`{"type": "number", "minimum": 80, "maximum": 115, "description": "in degrees Fahrenheit"}`, "98.6")},
+			{Name: withMask, Title: "Rider wears a mask", ParametersSchema: parameters("wearing_mask",
+				`{"type": "boolean", "description": "whether the rider wears a mask"}`, "true")},
+			{Name: additionalRider, Title: "Ask for an additional rider", ParametersSchema: parameters("", "", "")},
+			{Name: customerData, Title: "Ask for the customer's masked contact", ByCallback: true, SendsEvent: true,
+				ParametersSchema: parameters("", "", "")},
 		},
 		SettingsSchema: []byte(settingsSchema),
 		Endpoints: []*pb.Endpoint{{Name: api, Description: "the partner API",
@@ -62,6 +66,20 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil
+}
+
+// parameters returns the schema of an action of the API specification: the rider's phone, and one required value with
+// an example.
+func parameters(name, schema, example string) []byte {
+	const phone = `"phone": {"type": "string", "pattern": "^[0-9]{10}$",` +
+		` "description": "10 digits of the rider, for self-delivery orders"}`
+	if name == "" {
+		return []byte(`{"type": "object", "properties": {` + phone + `}, "additionalProperties": false,` +
+			` "examples": [{}, {"phone": "4155550177"}]}`)
+	}
+	return fmt.Appendf(nil, `{"type": "object", "properties": {%q: %s, %s}, "required": [%q],`+
+		` "additionalProperties": false, "examples": [{%q: %s}, {%q: %s, "phone": "4155550177"}]}`,
+		name, schema, phone, name, name, example, name, example)
 }
 
 // send returns the decision to call the partner API.

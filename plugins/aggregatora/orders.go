@@ -187,7 +187,7 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 	}
 	name, known := statuses[request.GetStatus()]
 	if !known {
-		return sdk.Skip("aggregator A is not told of the state " + request.GetStatus())
+		return sdk.Skip("aggregator A does not get the state " + request.GetStatus())
 	}
 	body := orderStatus{name, request.GetMessage(), request.GetReasonCode(),
 		time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)}

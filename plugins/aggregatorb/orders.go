@@ -190,7 +190,7 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 	}
 	name, known := progressNames[request.GetStatus()]
 	if !known {
-		return sdk.Skip("aggregator B is not told of the state " + request.GetStatus())
+		return sdk.Skip("aggregator B does not get the state " + request.GetStatus())
 	}
 	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/progress",
 		progress{name, request.GetReasonCode(), instant(request.GetChangedAt())})

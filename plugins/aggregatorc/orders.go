@@ -152,7 +152,7 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 	}
 	number, known := stages[request.GetStatus()]
 	if !known {
-		return sdk.Skip("aggregator C is not told of the state " + request.GetStatus())
+		return sdk.Skip("aggregator C does not get the state " + request.GetStatus())
 	}
 	return send(request.GetCall(), "/gw/order.stage",
 		stage{request.GetOrder().GetPlatformOrderId(), number, request.GetReasonCode(),

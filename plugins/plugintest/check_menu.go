@@ -96,6 +96,9 @@ func checkRiders(ctx context.Context, s *session) error {
 }
 
 func checkActions(ctx context.Context, s *session) error {
+	if err := checkParameters(ctx, s); err != nil {
+		return err
+	}
 	planned := 0
 	for _, q := range sampleRequests(s.description) {
 		action, ok := q.Message.(*pb.ActionRequest)
@@ -123,6 +126,27 @@ func checkActions(ctx context.Context, s *session) error {
 	}
 	if s.has("Actions.PlanAction") && planned == 0 {
 		return errors.New("the capability action_plan is declared, but no action is offered")
+	}
+	return nil
+}
+
+// checkParameters checks that actions refuse parameters that break their schema.
+func checkParameters(ctx context.Context, s *session) error {
+	for _, offer := range s.description.GetActions() {
+		field := offer.GetName() + ": parameters_schema"
+		schema, err := readSchema(field, offer.GetParametersSchema())
+		if err != nil {
+			return err
+		}
+		if len(schema.Examples) == 0 {
+			continue
+		}
+		for _, parameters := range schema.invalid() {
+			_, err := sampleAction(offer.GetName(), []byte(parameters)).Send(ctx, s.Client)
+			if !sdk.IsRefusal(err) {
+				return fmt.Errorf("%s: the parameters %s are not rejected: %w", field, parameters, orNoError(err))
+			}
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
@@ -20,6 +21,11 @@ import (
 func checkDescription(ctx context.Context, s *session) error {
 	if err := sdk.CheckDescription(s.description); err != nil {
 		return err
+	}
+	for i, in := range s.description.GetInbound() { // a hub accepts the path without its slash too
+		if id := in.GetOrderId(); id != "" && !strings.HasPrefix(id, "/") {
+			return fmt.Errorf("inbound[%d] (kind %q): order_id: must begin with a slash", i, in.GetKind())
+		}
 	}
 	again, err := s.Client.Describe(ctx)
 	if err != nil {
@@ -35,20 +41,9 @@ func checkDescription(ctx context.Context, s *session) error {
 }
 
 func checkSettings(ctx context.Context, s *session) error {
-	var schema struct {
-		Examples   []json.RawMessage `json:"examples"`
-		Properties map[string]struct {
-			Type string `json:"type"`
-			Enum []any  `json:"enum"`
-		} `json:"properties"`
-	}
-	if len(s.description.GetSettingsSchema()) > 0 {
-		if err := json.Unmarshal(s.description.GetSettingsSchema(), &schema); err != nil {
-			return fmt.Errorf("settings_schema: %w", err)
-		}
-		if len(schema.Examples) == 0 {
-			return errors.New("settings_schema: examples: at least one is needed")
-		}
+	schema, err := readSchema("settings_schema", s.description.GetSettingsSchema())
+	if err != nil {
+		return err
 	}
 	for _, example := range schema.Examples {
 		problems, err := configure(ctx, s, example)
@@ -59,18 +54,46 @@ func checkSettings(ctx context.Context, s *session) error {
 			return fmt.Errorf("settings %s: an example of the schema is rejected: %v", example, problems)
 		}
 	}
-	wrong := []string{`[]`, `"text"`, `{`}
-	for name, property := range schema.Properties {
-		if property.Type != "" && property.Type != "object" || len(property.Enum) > 0 {
-			wrong = append(wrong, fmt.Sprintf(`{%q:{"unexpected":true}}`, name))
-		}
-	}
-	for _, text := range wrong {
+	for _, text := range schema.invalid() {
 		if problems, err := configure(ctx, s, []byte(text)); err != nil || len(problems) == 0 {
 			return fmt.Errorf("settings %s return an error instead of problems: %w", text, orNoError(err))
 		}
 	}
 	return nil
+}
+
+// objectSchema is a JSON Schema as far as the suite reads it.
+type objectSchema struct {
+	Examples   []json.RawMessage `json:"examples"`
+	Properties map[string]struct {
+		Type any   `json:"type"`
+		Enum []any `json:"enum"`
+	} `json:"properties"`
+}
+
+// readSchema decodes the schema of a field. It returns an error if the schema has no examples.
+func readSchema(field string, text []byte) (schema objectSchema, err error) {
+	if len(text) == 0 {
+		return schema, nil
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return schema, fmt.Errorf("%s: %w", field, err)
+	}
+	if len(schema.Examples) == 0 {
+		return schema, fmt.Errorf("%s: examples: at least one is needed", field)
+	}
+	return schema, nil
+}
+
+// invalid returns texts that the schema rejects.
+func (s objectSchema) invalid() []string {
+	wrong := []string{`[]`, `"text"`, `{`}
+	for name, property := range s.Properties {
+		if word, single := property.Type.(string); single && word != "object" || len(property.Enum) > 0 {
+			wrong = append(wrong, fmt.Sprintf(`{%q:{"unexpected":true}}`, name))
+		}
+	}
+	return wrong
 }
 
 func orNoError(err error) error {
@@ -215,6 +238,9 @@ func checkResults(ctx context.Context, s *session) error {
 		err = sdk.CheckResult(s.description, answer)
 		if translation, ok := answer.(*pb.Translation); ok && err == nil {
 			err = sdk.CheckOrder(translation.GetOrder())
+		}
+		if err == nil {
+			err = sdk.CheckReply(answer)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)

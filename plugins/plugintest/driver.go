@@ -52,6 +52,13 @@ func (r *Running) Stop() error { return r.stop() }
 // Log returns what the plugin has logged so far.
 func (r *Running) Log() []byte { return r.log.bytes() }
 
+// WriteLog writes what the plugin has logged so far, each line after a prefix.
+func (r *Running) WriteLog(to io.Writer, prefix string) {
+	for line := range bytes.Lines(r.Log()) {
+		fmt.Fprintf(to, "%s%s\n", prefix, bytes.TrimRight(line, "\r\n"))
+	}
+}
+
 // logBuffer is a bounded buffer with the end of a log.
 type logBuffer struct {
 	mu   sync.Mutex

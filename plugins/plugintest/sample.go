@@ -49,10 +49,10 @@ func sampleRequests(about *sdk.Description) []Request {
 			&pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1", "I 2/3"},
 				OptionRefIds: []string{"O-1"}, ChangedAt: 1700000000000}},
 		{"Availability.InterpretAnswer", &pb.InterpretRequest{Call: call, Action: sdk.Disable, Response: response}},
-		{"Orders.Translate", &pb.TranslateRequest{Call: call,
-			Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ORDER)}},
-		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900}},
-		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Reason: "closed"}},
+		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900,
+			ChangedAt: 1700000000000}},
+		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Reason: "closed",
+			ChangedAt: 1700000000000}},
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, ItemRefIds: []string{"I-1", "I 2/3"},
 			OptionRefIds: []string{"O-1"}, ReportedAt: 1700000000000}},
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"},
@@ -61,9 +61,10 @@ func sampleRequests(about *sdk.Description) []Request {
 		{"Riders.PlanLocation", &pb.RiderLocationRequest{Call: call, Order: order, Latitude: "37.8044",
 			Longitude: "-122.2712", SeenAt: 1700000000000}},
 		{"Actions.InterpretResponse", &pb.InterpretRequest{Call: call, Action: "rider_body_temp", Response: response}},
-		{"Actions.InterpretCallback",
-			&pb.InterpretCallbackRequest{Call: call,
-				Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ACTION)}},
+	}
+	for _, request := range sampleInbound(about) {
+		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
+			Request{"Actions.InterpretCallback", &pb.InterpretCallbackRequest{Call: call, Request: request}})
 	}
 	for _, status := range orderStatuses {
 		list = append(list, Request{"Orders.PlanStatus",
@@ -74,27 +75,43 @@ func sampleRequests(about *sdk.Description) []Request {
 			Call: call, Order: order, Status: status, RiderName: "Ravi", RiderPhoneNumber: "5551234567",
 			ChangedAt: 1700000000000}})
 	}
-	names := []string{"no_such_action"}
+	list = append(list, sampleAction("no_such_action", nil))
 	for _, action := range about.GetActions() {
-		names = append(names, action.GetName())
-	}
-	for _, name := range names {
-		list = append(list, Request{"Actions.PlanAction", &pb.ActionRequest{
-			Call: call, Order: order, Action: name, Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567"}})
+		schema, _ := readSchema("parameters_schema", action.GetParametersSchema()) // checkActions reports its error
+		for _, example := range schema.Examples {
+			list = append(list, sampleAction(action.GetName(), example))
+		}
+		if len(schema.Examples) == 0 {
+			list = append(list, sampleAction(action.GetName(), nil))
+		}
 	}
 	return list
 }
 
-// sampleInbound returns a request of a declared kind, with a body that no aggregator sends.
-func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.InboundRequest {
-	request := &pb.InboundRequest{Kind: "unknown", Headers: map[string]string{"content-type": "application/json"},
-		Body: []byte(`{}`), ReceivedAt: 1700000000000}
+// sampleAction returns a request for an action, with the fields of the specified actions too.
+func sampleAction(name string, parameters []byte) Request {
+	return Request{"Actions.PlanAction", &pb.ActionRequest{Call: sampleCall(), Order: sampleOrder(), Action: name,
+		Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567", Parameters: parameters}}
+}
+
+// sampleBodies are bodies that no aggregator sends, by content type.
+var sampleBodies = [][2]string{{"application/json", `{}`}, {"application/x-www-form-urlencoded", "a=1&b=%20"},
+	{"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n"},
+	{"application/xml; charset=utf-8", `<?xml version="1.0"?><a b="1"/>`}, {"", "\xff"}}
+
+// sampleInbound returns requests of each declared kind and each content type.
+func sampleInbound(about *sdk.Description) (list []*pb.InboundRequest) {
+	kinds := []string{"unknown"}
 	for _, inbound := range about.GetInbound() {
-		if inbound.GetPurpose() == purpose {
-			request.Kind = inbound.GetKind()
+		kinds = append(kinds, inbound.GetKind())
+	}
+	for _, kind := range kinds {
+		for _, sample := range sampleBodies {
+			list = append(list, &pb.InboundRequest{Kind: kind, Headers: map[string]string{"content-type": sample[0]},
+				Body: []byte(sample[1]), ReceivedAt: 1700000000000})
 		}
 	}
-	return request
+	return list
 }
 
 // sampleMenu returns a menu of n items. Every third has nutritional values, and half of these are incomplete.

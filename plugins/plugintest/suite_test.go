@@ -91,6 +91,14 @@ func (undeclaredEndpoint) PlanRiderStatus(context.Context, *pb.RiderStatusReques
 	return sdk.Send(sdk.JSONPlan("POST", "elsewhere", "/rider", nil))
 }
 
+type undeclaredCredential struct{ compliant }
+
+func (undeclaredCredential) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	plan := sdk.JSONPlan("POST", "api", "/rider", nil)
+	plan.Credentials = []string{"partner"}
+	return sdk.Send(plan)
+}
+
 type translates struct{ translation *sdk.Translation }
 
 func (translates) Describe(ctx context.Context) (*sdk.Description, error) {
@@ -102,6 +110,25 @@ func (translates) Describe(ctx context.Context) (*sdk.Description, error) {
 
 func (t translates) Translate(context.Context, *sdk.Call, *sdk.InboundRequest) (*sdk.Translation, error) {
 	return t.translation, nil
+}
+
+// orderIDWithoutSlash declares the path of the order id without its slash, which hubs accept.
+type orderIDWithoutSlash struct{ translates }
+
+func (p orderIDWithoutSlash) Describe(ctx context.Context) (*sdk.Description, error) {
+	d, err := p.translates.Describe(ctx)
+	d.Inbound[0].OrderId = "order_id"
+	return d, err
+}
+
+// failsAtXML returns a fault for XML.
+type failsAtXML struct{ translates }
+
+func (failsAtXML) Translate(_ context.Context, _ *sdk.Call, r *sdk.InboundRequest) (*sdk.Translation, error) {
+	if strings.Contains(r.GetHeaders()["content-type"], "xml") {
+		return nil, errors.New("unexpected <")
+	}
+	return sdk.Ignored("a test")
 }
 
 type emptyOutcome struct{ compliant }
@@ -145,6 +172,32 @@ func (plansNothing) PlanAction(context.Context, *pb.ActionRequest) (*sdk.Decisio
 	return nil, errors.New("not yet")
 }
 
+// offersAction plans one action with parameters. Its schema has no examples unless they are set.
+type offersAction struct {
+	compliant
+	examples string
+}
+
+func (o offersAction) Describe(ctx context.Context) (*sdk.Description, error) {
+	d, err := compliant{}.Describe(ctx)
+	d.Actions = []*pb.ActionOffer{{Name: "delay_order", ParametersSchema: fmt.Appendf(nil,
+		`{"type":"object","properties":{"minutes":{"type":"integer"}},"required":["minutes"]%s}`, o.examples)}}
+	return d, err
+}
+
+func (o offersAction) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.Decision, error) {
+	var parameters struct {
+		Minutes int `json:"minutes"`
+	}
+	if err := sdk.ReadParameters(r, &parameters); err != nil {
+		return nil, err
+	}
+	if r.GetAction() != "delay_order" || parameters.Minutes == 13 {
+		return nil, sdk.Refusef("not offered")
+	}
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/delay", parameters.Minutes))
+}
+
 func failures(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string {
 	t.Helper()
 	failed := map[string]string{}
@@ -158,6 +211,7 @@ func failures(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]strin
 
 func TestCompliantPluginPasses(t *testing.T) {
 	require.Empty(t, failures(t, compliant{}, plugintest.Options{}))
+	require.Empty(t, failures(t, offersAction{examples: `,"examples":[{"minutes":5}]`}, plugintest.Options{}))
 }
 
 func TestEveryBrokenRuleIsFound(t *testing.T) {
@@ -183,6 +237,9 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			"the plugin panicked: unexpected"},
 		"an endpoint of nobody": {undeclaredEndpoint{}, "answers are complete, and plans name what is declared",
 			`endpoint "elsewhere" is not declared`},
+		"a credential of nobody": {undeclaredCredential{},
+			"answers are complete, and plans name what is declared",
+			`credential "partner" is not declared`},
 		"an order of nothing": {translates{&sdk.Translation{}},
 			"answers are complete, and plans name what is declared", "neither that it is an order"},
 		"an amount that is none": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
@@ -191,6 +248,16 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		"an order of no items": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
 			Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}},
 			"answers are complete, and plans name what is declared", "items: at least one is required"},
+		"a reply that is a page": {translates{&sdk.Translation{
+			Meaning: &pb.Translation_Ignored{Ignored: "a ping"}, Reply: sdk.Reply(200, "text/html", nil)}},
+			"answers are complete, and plans name what is declared", `Content-Type "text/html"`},
+		"a callback that nobody reads": {translates{&sdk.Translation{
+			Meaning: &pb.Translation_Callback{Callback: &pb.ActionCallback{}}}},
+			"answers are complete, and plans name what is declared", "needs the capability action_callback"},
+		"an order id without a slash": {orderIDWithoutSlash{},
+			"the description is complete, constant and equals the manifest", "order_id: must begin with a slash"},
+		"XML that is a fault": {failsAtXML{}, "absent capabilities answer Unimplemented, and no other",
+			"an invalid request must return InvalidArgument"},
 		"a finding without words": {emptyFinding{}, "a menu of 10,000 items", "needs a rule and a message"},
 		"an outcome without a state": {emptyOutcome{}, "answers are complete, and plans name what is declared",
 			"the outcome's state 0 is none"},
@@ -200,6 +267,10 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			`"nobody-asked", which it was not asked about`},
 		"a goroutine that stays": {leavesGoroutines{forever: forever}, "nothing is left behind",
 			"found unexpected goroutines"},
+		"an action without examples": {offersAction{}, "repeated actions give the same plan",
+			"delay_order: parameters_schema: examples: at least one is needed"},
+		"an example that is no action": {offersAction{examples: `,"examples":[{"minutes":5},{"minutes":13}]`},
+			"repeated actions give the same plan", "is offered, but rejected"},
 		"an action that is not there": {plansNothing{}, "repeated actions give the same plan", "not rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,8 @@ type ActionRequest struct {
 	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
 	Temp          string                 `protobuf:"bytes,4,opt,name=temp,proto3" json:"temp,omitempty"` // decimal, degrees Fahrenheit; empty if not sent
 	WearingMask   *bool                  `protobuf:"varint,5,opt,name=wearing_mask,json=wearingMask,proto3,oneof" json:"wearing_mask,omitempty"`
-	Phone         string                 `protobuf:"bytes,6,opt,name=phone,proto3" json:"phone,omitempty"` // empty if not sent
+	Phone         string                 `protobuf:"bytes,6,opt,name=phone,proto3" json:"phone,omitempty"`           // empty if not sent
+	Parameters    []byte                 `protobuf:"bytes,7,opt,name=parameters,proto3" json:"parameters,omitempty"` // a JSON object that is valid by parameters_schema; empty if the action has no schema
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -107,6 +108,13 @@ func (x *ActionRequest) GetPhone() string {
 	return ""
 }
 
+func (x *ActionRequest) GetParameters() []byte {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
 type InterpretCallbackRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -168,6 +176,7 @@ type ActionOutcome struct {
 	Action          string                 `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`                                            // of a callback
 	PlatformOrderId string                 `protobuf:"bytes,5,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"` // of a callback
 	IdempotencyKey  string                 `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`      // of a callback: the key of its action, if the aggregator returns it
+	Reply           *InboundReply          `protobuf:"bytes,7,opt,name=reply,proto3" json:"reply,omitempty"`                                              // to a callback
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -244,29 +253,40 @@ func (x *ActionOutcome) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *ActionOutcome) GetReply() *InboundReply {
+	if x != nil {
+		return x.Reply
+	}
+	return nil
+}
+
 var File_servery_plugin_v1_action_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_action_proto_rawDesc = "" +
 	"\n" +
-	"\x1eservery/plugin/v1/action.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1dservery/plugin/v1/order.proto\x1a\x1cservery/plugin/v1/plan.proto\"\xe7\x01\n" +
+	"\x1eservery/plugin/v1/action.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1dservery/plugin/v1/order.proto\x1a\x1cservery/plugin/v1/plan.proto\"\x87\x02\n" +
 	"\rActionRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x16\n" +
 	"\x06action\x18\x03 \x01(\tR\x06action\x12\x12\n" +
 	"\x04temp\x18\x04 \x01(\tR\x04temp\x12&\n" +
 	"\fwearing_mask\x18\x05 \x01(\bH\x00R\vwearingMask\x88\x01\x01\x12\x14\n" +
-	"\x05phone\x18\x06 \x01(\tR\x05phoneB\x0f\n" +
+	"\x05phone\x18\x06 \x01(\tR\x05phone\x12\x1e\n" +
+	"\n" +
+	"parameters\x18\a \x01(\fR\n" +
+	"parametersB\x0f\n" +
 	"\r_wearing_mask\"\x84\x01\n" +
 	"\x18InterpretCallbackRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
-	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xf4\x01\n" +
+	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xab\x02\n" +
 	"\rActionOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12%\n" +
 	"\x0ecustomer_phone\x18\x03 \x01(\tR\rcustomerPhone\x12\x16\n" +
 	"\x06action\x18\x04 \x01(\tR\x06action\x12*\n" +
 	"\x11platform_order_id\x18\x05 \x01(\tR\x0fplatformOrderId\x12'\n" +
-	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKeyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x125\n" +
+	"\x05reply\x18\a \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_action_proto_rawDescOnce sync.Once
@@ -289,6 +309,7 @@ var file_servery_plugin_v1_action_proto_goTypes = []any{
 	(*Order)(nil),                    // 4: servery.plugin.v1.Order
 	(*InboundRequest)(nil),           // 5: servery.plugin.v1.InboundRequest
 	(OutcomeState)(0),                // 6: servery.plugin.v1.OutcomeState
+	(*InboundReply)(nil),             // 7: servery.plugin.v1.InboundReply
 }
 var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	3, // 0: servery.plugin.v1.ActionRequest.call:type_name -> servery.plugin.v1.Call
@@ -296,11 +317,12 @@ var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	3, // 2: servery.plugin.v1.InterpretCallbackRequest.call:type_name -> servery.plugin.v1.Call
 	5, // 3: servery.plugin.v1.InterpretCallbackRequest.request:type_name -> servery.plugin.v1.InboundRequest
 	6, // 4: servery.plugin.v1.ActionOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	7, // 5: servery.plugin.v1.ActionOutcome.reply:type_name -> servery.plugin.v1.InboundReply
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_action_proto_init() }

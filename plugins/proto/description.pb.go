@@ -75,12 +75,264 @@ func (ValueRule) EnumDescriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{0}
 }
 
+type TokenGrant int32
+
+const (
+	TokenGrant_TOKEN_GRANT_UNSPECIFIED        TokenGrant = 0
+	TokenGrant_TOKEN_GRANT_CLIENT_CREDENTIALS TokenGrant = 1 // RFC 6749, 4.4
+	TokenGrant_TOKEN_GRANT_REFRESH_TOKEN      TokenGrant = 2 // RFC 6749, 6; the hub stores a new refresh token of a response
+)
+
+// Enum value maps for TokenGrant.
+var (
+	TokenGrant_name = map[int32]string{
+		0: "TOKEN_GRANT_UNSPECIFIED",
+		1: "TOKEN_GRANT_CLIENT_CREDENTIALS",
+		2: "TOKEN_GRANT_REFRESH_TOKEN",
+	}
+	TokenGrant_value = map[string]int32{
+		"TOKEN_GRANT_UNSPECIFIED":        0,
+		"TOKEN_GRANT_CLIENT_CREDENTIALS": 1,
+		"TOKEN_GRANT_REFRESH_TOKEN":      2,
+	}
+)
+
+func (x TokenGrant) Enum() *TokenGrant {
+	p := new(TokenGrant)
+	*p = x
+	return p
+}
+
+func (x TokenGrant) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TokenGrant) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[1].Descriptor()
+}
+
+func (TokenGrant) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[1]
+}
+
+func (x TokenGrant) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TokenGrant.Descriptor instead.
+func (TokenGrant) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{1}
+}
+
+type ClientAuthentication int32
+
+const (
+	ClientAuthentication_CLIENT_AUTHENTICATION_UNSPECIFIED ClientAuthentication = 0 // as BASIC
+	ClientAuthentication_CLIENT_AUTHENTICATION_BASIC       ClientAuthentication = 1 // in the header Authorization
+	ClientAuthentication_CLIENT_AUTHENTICATION_BODY        ClientAuthentication = 2 // as client_id and client_secret of the body
+)
+
+// Enum value maps for ClientAuthentication.
+var (
+	ClientAuthentication_name = map[int32]string{
+		0: "CLIENT_AUTHENTICATION_UNSPECIFIED",
+		1: "CLIENT_AUTHENTICATION_BASIC",
+		2: "CLIENT_AUTHENTICATION_BODY",
+	}
+	ClientAuthentication_value = map[string]int32{
+		"CLIENT_AUTHENTICATION_UNSPECIFIED": 0,
+		"CLIENT_AUTHENTICATION_BASIC":       1,
+		"CLIENT_AUTHENTICATION_BODY":        2,
+	}
+)
+
+func (x ClientAuthentication) Enum() *ClientAuthentication {
+	p := new(ClientAuthentication)
+	*p = x
+	return p
+}
+
+func (x ClientAuthentication) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ClientAuthentication) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[2].Descriptor()
+}
+
+func (ClientAuthentication) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[2]
+}
+
+func (x ClientAuthentication) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ClientAuthentication.Descriptor instead.
+func (ClientAuthentication) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+}
+
+type SignatureAlgorithm int32
+
+const (
+	SignatureAlgorithm_SIGNATURE_ALGORITHM_UNSPECIFIED SignatureAlgorithm = 0 // as HMAC_SHA256
+	SignatureAlgorithm_SIGNATURE_ALGORITHM_HMAC_SHA1   SignatureAlgorithm = 1
+	SignatureAlgorithm_SIGNATURE_ALGORITHM_HMAC_SHA256 SignatureAlgorithm = 2
+	SignatureAlgorithm_SIGNATURE_ALGORITHM_HMAC_SHA512 SignatureAlgorithm = 3
+)
+
+// Enum value maps for SignatureAlgorithm.
+var (
+	SignatureAlgorithm_name = map[int32]string{
+		0: "SIGNATURE_ALGORITHM_UNSPECIFIED",
+		1: "SIGNATURE_ALGORITHM_HMAC_SHA1",
+		2: "SIGNATURE_ALGORITHM_HMAC_SHA256",
+		3: "SIGNATURE_ALGORITHM_HMAC_SHA512",
+	}
+	SignatureAlgorithm_value = map[string]int32{
+		"SIGNATURE_ALGORITHM_UNSPECIFIED": 0,
+		"SIGNATURE_ALGORITHM_HMAC_SHA1":   1,
+		"SIGNATURE_ALGORITHM_HMAC_SHA256": 2,
+		"SIGNATURE_ALGORITHM_HMAC_SHA512": 3,
+	}
+)
+
+func (x SignatureAlgorithm) Enum() *SignatureAlgorithm {
+	p := new(SignatureAlgorithm)
+	*p = x
+	return p
+}
+
+func (x SignatureAlgorithm) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SignatureAlgorithm) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[3].Descriptor()
+}
+
+func (SignatureAlgorithm) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[3]
+}
+
+func (x SignatureAlgorithm) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SignatureAlgorithm.Descriptor instead.
+func (SignatureAlgorithm) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
+}
+
+type SignatureEncoding int32
+
+const (
+	SignatureEncoding_SIGNATURE_ENCODING_UNSPECIFIED SignatureEncoding = 0 // as HEX
+	SignatureEncoding_SIGNATURE_ENCODING_HEX         SignatureEncoding = 1 // in lower case
+	SignatureEncoding_SIGNATURE_ENCODING_BASE64      SignatureEncoding = 2
+)
+
+// Enum value maps for SignatureEncoding.
+var (
+	SignatureEncoding_name = map[int32]string{
+		0: "SIGNATURE_ENCODING_UNSPECIFIED",
+		1: "SIGNATURE_ENCODING_HEX",
+		2: "SIGNATURE_ENCODING_BASE64",
+	}
+	SignatureEncoding_value = map[string]int32{
+		"SIGNATURE_ENCODING_UNSPECIFIED": 0,
+		"SIGNATURE_ENCODING_HEX":         1,
+		"SIGNATURE_ENCODING_BASE64":      2,
+	}
+)
+
+func (x SignatureEncoding) Enum() *SignatureEncoding {
+	p := new(SignatureEncoding)
+	*p = x
+	return p
+}
+
+func (x SignatureEncoding) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SignatureEncoding) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[4].Descriptor()
+}
+
+func (SignatureEncoding) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[4]
+}
+
+func (x SignatureEncoding) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SignatureEncoding.Descriptor instead.
+func (SignatureEncoding) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{4}
+}
+
+type TimestampFormat int32
+
+const (
+	TimestampFormat_TIMESTAMP_FORMAT_UNSPECIFIED  TimestampFormat = 0 // as SECONDS
+	TimestampFormat_TIMESTAMP_FORMAT_SECONDS      TimestampFormat = 1 // since 1970
+	TimestampFormat_TIMESTAMP_FORMAT_MILLISECONDS TimestampFormat = 2 // since 1970
+	TimestampFormat_TIMESTAMP_FORMAT_RFC3339      TimestampFormat = 3 // in UTC, such as 2026-11-21T09:30:00Z
+)
+
+// Enum value maps for TimestampFormat.
+var (
+	TimestampFormat_name = map[int32]string{
+		0: "TIMESTAMP_FORMAT_UNSPECIFIED",
+		1: "TIMESTAMP_FORMAT_SECONDS",
+		2: "TIMESTAMP_FORMAT_MILLISECONDS",
+		3: "TIMESTAMP_FORMAT_RFC3339",
+	}
+	TimestampFormat_value = map[string]int32{
+		"TIMESTAMP_FORMAT_UNSPECIFIED":  0,
+		"TIMESTAMP_FORMAT_SECONDS":      1,
+		"TIMESTAMP_FORMAT_MILLISECONDS": 2,
+		"TIMESTAMP_FORMAT_RFC3339":      3,
+	}
+)
+
+func (x TimestampFormat) Enum() *TimestampFormat {
+	p := new(TimestampFormat)
+	*p = x
+	return p
+}
+
+func (x TimestampFormat) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TimestampFormat) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[5].Descriptor()
+}
+
+func (TimestampFormat) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[5]
+}
+
+func (x TimestampFormat) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TimestampFormat.Descriptor instead.
+func (TimestampFormat) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{5}
+}
+
 type InboundPurpose int32
 
 const (
 	InboundPurpose_INBOUND_PURPOSE_UNSPECIFIED InboundPurpose = 0
 	InboundPurpose_INBOUND_PURPOSE_ORDER       InboundPurpose = 1 // read by Orders.Translate
 	InboundPurpose_INBOUND_PURPOSE_ACTION      InboundPurpose = 2 // read by Actions.InterpretCallback
+	InboundPurpose_INBOUND_PURPOSE_MIXED       InboundPurpose = 3 // any message: read by Orders.Translate, which says what it is
 )
 
 // Enum value maps for InboundPurpose.
@@ -89,11 +341,13 @@ var (
 		0: "INBOUND_PURPOSE_UNSPECIFIED",
 		1: "INBOUND_PURPOSE_ORDER",
 		2: "INBOUND_PURPOSE_ACTION",
+		3: "INBOUND_PURPOSE_MIXED",
 	}
 	InboundPurpose_value = map[string]int32{
 		"INBOUND_PURPOSE_UNSPECIFIED": 0,
 		"INBOUND_PURPOSE_ORDER":       1,
 		"INBOUND_PURPOSE_ACTION":      2,
+		"INBOUND_PURPOSE_MIXED":       3,
 	}
 )
 
@@ -108,11 +362,11 @@ func (x InboundPurpose) String() string {
 }
 
 func (InboundPurpose) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[1].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[6].Descriptor()
 }
 
 func (InboundPurpose) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[1]
+	return &file_servery_plugin_v1_description_proto_enumTypes[6]
 }
 
 func (x InboundPurpose) Number() protoreflect.EnumNumber {
@@ -121,7 +375,7 @@ func (x InboundPurpose) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundPurpose.Descriptor instead.
 func (InboundPurpose) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{1}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
 }
 
 type InboundScheme int32
@@ -130,8 +384,11 @@ const (
 	InboundScheme_INBOUND_SCHEME_UNSPECIFIED InboundScheme = 0
 	InboundScheme_INBOUND_SCHEME_EQUALS      InboundScheme = 1 // the header is the secret
 	InboundScheme_INBOUND_SCHEME_BEARER      InboundScheme = 2 // the header is "Bearer " and the secret
-	InboundScheme_INBOUND_SCHEME_HMAC_SHA256 InboundScheme = 3 // the header is the HMAC of the body
+	InboundScheme_INBOUND_SCHEME_HMAC_SHA256 InboundScheme = 3 // the header is the HMAC of the signed text
 	InboundScheme_INBOUND_SCHEME_BASIC       InboundScheme = 4 // the header is "Basic " and the secret, which is name:password, in base64 (RFC 7617)
+	InboundScheme_INBOUND_SCHEME_HMAC_SHA1   InboundScheme = 5
+	InboundScheme_INBOUND_SCHEME_HMAC_SHA512 InboundScheme = 6
+	InboundScheme_INBOUND_SCHEME_JWT         InboundScheme = 7 // the header is "Bearer " and a JSON Web Token
 )
 
 // Enum value maps for InboundScheme.
@@ -142,6 +399,9 @@ var (
 		2: "INBOUND_SCHEME_BEARER",
 		3: "INBOUND_SCHEME_HMAC_SHA256",
 		4: "INBOUND_SCHEME_BASIC",
+		5: "INBOUND_SCHEME_HMAC_SHA1",
+		6: "INBOUND_SCHEME_HMAC_SHA512",
+		7: "INBOUND_SCHEME_JWT",
 	}
 	InboundScheme_value = map[string]int32{
 		"INBOUND_SCHEME_UNSPECIFIED": 0,
@@ -149,6 +409,9 @@ var (
 		"INBOUND_SCHEME_BEARER":      2,
 		"INBOUND_SCHEME_HMAC_SHA256": 3,
 		"INBOUND_SCHEME_BASIC":       4,
+		"INBOUND_SCHEME_HMAC_SHA1":   5,
+		"INBOUND_SCHEME_HMAC_SHA512": 6,
+		"INBOUND_SCHEME_JWT":         7,
 	}
 )
 
@@ -163,11 +426,11 @@ func (x InboundScheme) String() string {
 }
 
 func (InboundScheme) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[2].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[7].Descriptor()
 }
 
 func (InboundScheme) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[2]
+	return &file_servery_plugin_v1_description_proto_enumTypes[7]
 }
 
 func (x InboundScheme) Number() protoreflect.EnumNumber {
@@ -176,7 +439,59 @@ func (x InboundScheme) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundScheme.Descriptor instead.
 func (InboundScheme) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
+}
+
+type InboundTimestamp int32
+
+const (
+	InboundTimestamp_INBOUND_TIMESTAMP_UNSPECIFIED  InboundTimestamp = 0 // seconds
+	InboundTimestamp_INBOUND_TIMESTAMP_SECONDS      InboundTimestamp = 1 // since 1970
+	InboundTimestamp_INBOUND_TIMESTAMP_MILLISECONDS InboundTimestamp = 2 // since 1970
+	InboundTimestamp_INBOUND_TIMESTAMP_RFC3339      InboundTimestamp = 3 // such as 2026-01-31T09:30:00Z
+)
+
+// Enum value maps for InboundTimestamp.
+var (
+	InboundTimestamp_name = map[int32]string{
+		0: "INBOUND_TIMESTAMP_UNSPECIFIED",
+		1: "INBOUND_TIMESTAMP_SECONDS",
+		2: "INBOUND_TIMESTAMP_MILLISECONDS",
+		3: "INBOUND_TIMESTAMP_RFC3339",
+	}
+	InboundTimestamp_value = map[string]int32{
+		"INBOUND_TIMESTAMP_UNSPECIFIED":  0,
+		"INBOUND_TIMESTAMP_SECONDS":      1,
+		"INBOUND_TIMESTAMP_MILLISECONDS": 2,
+		"INBOUND_TIMESTAMP_RFC3339":      3,
+	}
+)
+
+func (x InboundTimestamp) Enum() *InboundTimestamp {
+	p := new(InboundTimestamp)
+	*p = x
+	return p
+}
+
+func (x InboundTimestamp) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (InboundTimestamp) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[8].Descriptor()
+}
+
+func (InboundTimestamp) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[8]
+}
+
+func (x InboundTimestamp) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use InboundTimestamp.Descriptor instead.
+func (InboundTimestamp) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
 }
 
 type InboundEncoding int32
@@ -212,11 +527,11 @@ func (x InboundEncoding) String() string {
 }
 
 func (InboundEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[3].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[9].Descriptor()
 }
 
 func (InboundEncoding) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[3]
+	return &file_servery_plugin_v1_description_proto_enumTypes[9]
 }
 
 func (x InboundEncoding) Number() protoreflect.EnumNumber {
@@ -225,7 +540,7 @@ func (x InboundEncoding) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundEncoding.Descriptor instead.
 func (InboundEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
 }
 
 type DescribeRequest struct {
@@ -279,6 +594,7 @@ type Description struct {
 	Secrets        []*Secret              `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	Inbound        []*Inbound             `protobuf:"bytes,11,rep,name=inbound,proto3" json:"inbound,omitempty"`
 	Limits         *Limits                `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
+	Credentials    []*Credential          `protobuf:"bytes,13,rep,name=credentials,proto3" json:"credentials,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -393,6 +709,13 @@ func (x *Description) GetInbound() []*Inbound {
 func (x *Description) GetLimits() *Limits {
 	if x != nil {
 		return x.Limits
+	}
+	return nil
+}
+
+func (x *Description) GetCredentials() []*Credential {
+	if x != nil {
+		return x.Credentials
 	}
 	return nil
 }
@@ -537,10 +860,16 @@ func (x *VocabularyKey) GetUnit() string {
 
 // ActionOffer is a feature action that the plugin can plan.
 type ActionOffer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Title         string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	ByCallback    bool                   `protobuf:"varint,3,opt,name=by_callback,json=byCallback,proto3" json:"by_callback,omitempty"` // its outcome arrives later, as a callback
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Name       string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Title      string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	ByCallback bool                   `protobuf:"varint,3,opt,name=by_callback,json=byCallback,proto3" json:"by_callback,omitempty"` // its outcome arrives later, as a callback
+	// JSON Schema 2020-12 of the parameters, at most 64 KiB; its examples must be valid; empty:
+	// it has none
+	ParametersSchema []byte `protobuf:"bytes,4,opt,name=parameters_schema,json=parametersSchema,proto3" json:"parameters_schema,omitempty"`
+	// Its outcome is sent to the merchant as the event feature_action; only for actions that the
+	// API specification does not fix
+	SendsEvent    bool `protobuf:"varint,5,opt,name=sends_event,json=sendsEvent,proto3" json:"sends_event,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,15 +925,34 @@ func (x *ActionOffer) GetByCallback() bool {
 	return false
 }
 
+func (x *ActionOffer) GetParametersSchema() []byte {
+	if x != nil {
+		return x.ParametersSchema
+	}
+	return nil
+}
+
+func (x *ActionOffer) GetSendsEvent() bool {
+	if x != nil {
+		return x.SendsEvent
+	}
+	return false
+}
+
 // Endpoint names a base URL of the aggregator, for plans. The operator sets the
 // URL. Its host must be an allowed one.
 type Endpoint struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Description   string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	Hosts         []string               `protobuf:"bytes,3,rep,name=hosts,proto3" json:"hosts,omitempty"` // allowed host names; *.example.com allows all subdomains of example.com
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	Hosts       []string               `protobuf:"bytes,3,rep,name=hosts,proto3" json:"hosts,omitempty"` // allowed host names; *.example.com allows all subdomains of example.com
+	// Client certificate (mutual TLS): names of the secrets with the certificate chain and its
+	// private key, both in PEM. Neither: none.
+	Certificate    string     `protobuf:"bytes,4,opt,name=certificate,proto3" json:"certificate,omitempty"`
+	CertificateKey string     `protobuf:"bytes,5,opt,name=certificate_key,json=certificateKey,proto3" json:"certificate_key,omitempty"`
+	RateLimit      *RateLimit `protobuf:"bytes,6,opt,name=rate_limit,json=rateLimit,proto3" json:"rate_limit,omitempty"` // none: unlimited
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Endpoint) Reset() {
@@ -658,18 +1006,102 @@ func (x *Endpoint) GetHosts() []string {
 	return nil
 }
 
+func (x *Endpoint) GetCertificate() string {
+	if x != nil {
+		return x.Certificate
+	}
+	return ""
+}
+
+func (x *Endpoint) GetCertificateKey() string {
+	if x != nil {
+		return x.CertificateKey
+	}
+	return ""
+}
+
+func (x *Endpoint) GetRateLimit() *RateLimit {
+	if x != nil {
+		return x.RateLimit
+	}
+	return nil
+}
+
+// RateLimit is the greatest rate of requests to an endpoint. It applies to each
+// platform of a business, over all replicas of the hub.
+type RateLimit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Requests      uint32                 `protobuf:"varint,1,opt,name=requests,proto3" json:"requests,omitempty"`                                // allowed in each period
+	PeriodSeconds uint32                 `protobuf:"varint,2,opt,name=period_seconds,json=periodSeconds,proto3" json:"period_seconds,omitempty"` // 1 by default
+	Burst         uint32                 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`                                      // requests at once after a pause; 1 by default
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RateLimit) Reset() {
+	*x = RateLimit{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RateLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RateLimit) ProtoMessage() {}
+
+func (x *RateLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RateLimit.ProtoReflect.Descriptor instead.
+func (*RateLimit) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RateLimit) GetRequests() uint32 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *RateLimit) GetPeriodSeconds() uint32 {
+	if x != nil {
+		return x.PeriodSeconds
+	}
+	return 0
+}
+
+func (x *RateLimit) GetBurst() uint32 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
 // Secret is a credential that plans name. The operator sets its value.
 type Secret struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description   string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	PerStore      bool                   `protobuf:"varint,3,opt,name=per_store,json=perStore,proto3" json:"per_store,omitempty"` // a store can have its own value, which then replaces that of the platform
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Secret) Reset() {
 	*x = Secret{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +1113,7 @@ func (x *Secret) String() string {
 func (*Secret) ProtoMessage() {}
 
 func (x *Secret) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +1126,7 @@ func (x *Secret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Secret.ProtoReflect.Descriptor instead.
 func (*Secret) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Secret) GetName() string {
@@ -711,27 +1143,395 @@ func (x *Secret) GetDescription() string {
 	return ""
 }
 
+func (x *Secret) GetPerStore() bool {
+	if x != nil {
+		return x.PerStore
+	}
+	return false
+}
+
+// Credential is a credential that the hub produces for the requests of plans
+// that name it.
+type Credential struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*Credential_Oauth2
+	//	*Credential_Signature
+	Kind          isCredential_Kind `protobuf_oneof:"kind"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Credential) Reset() {
+	*x = Credential{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Credential) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Credential) ProtoMessage() {}
+
+func (x *Credential) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Credential.ProtoReflect.Descriptor instead.
+func (*Credential) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Credential) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Credential) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Credential) GetKind() isCredential_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Credential) GetOauth2() *OAuth2 {
+	if x != nil {
+		if x, ok := x.Kind.(*Credential_Oauth2); ok {
+			return x.Oauth2
+		}
+	}
+	return nil
+}
+
+func (x *Credential) GetSignature() *RequestSignature {
+	if x != nil {
+		if x, ok := x.Kind.(*Credential_Signature); ok {
+			return x.Signature
+		}
+	}
+	return nil
+}
+
+type isCredential_Kind interface {
+	isCredential_Kind()
+}
+
+type Credential_Oauth2 struct {
+	Oauth2 *OAuth2 `protobuf:"bytes,3,opt,name=oauth2,proto3,oneof"`
+}
+
+type Credential_Signature struct {
+	Signature *RequestSignature `protobuf:"bytes,4,opt,name=signature,proto3,oneof"`
+}
+
+func (*Credential_Oauth2) isCredential_Kind() {}
+
+func (*Credential_Signature) isCredential_Kind() {}
+
+// OAuth2 is an access token (RFC 6749). The hub requests it, caches it, and
+// renews it before it expires and after a response with 401.
+type OAuth2 struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Grant TokenGrant             `protobuf:"varint,1,opt,name=grant,proto3,enum=servery.plugin.v1.TokenGrant" json:"grant,omitempty"`
+	// The URL for tokens: either a declared endpoint and a path below its URL, or
+	// token_url, an https URL with a host that an endpoint allows.
+	Endpoint       string               `protobuf:"bytes,2,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Path           string               `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	TokenUrl       string               `protobuf:"bytes,4,opt,name=token_url,json=tokenUrl,proto3" json:"token_url,omitempty"`
+	ClientId       string               `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`             // name of the secret
+	ClientSecret   string               `protobuf:"bytes,6,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"` // name of the secret; empty only for TOKEN_GRANT_REFRESH_TOKEN of a public client
+	Authentication ClientAuthentication `protobuf:"varint,7,opt,name=authentication,proto3,enum=servery.plugin.v1.ClientAuthentication" json:"authentication,omitempty"`
+	Scope          string               `protobuf:"bytes,8,opt,name=scope,proto3" json:"scope,omitempty"`
+	RefreshToken   string               `protobuf:"bytes,9,opt,name=refresh_token,json=refreshToken,proto3" json:"refresh_token,omitempty"`                                                    // name of the secret with the first refresh token; only for that grant
+	Parameters     map[string]string    `protobuf:"bytes,10,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of the token request, such as audience
+	Header         string               `protobuf:"bytes,11,opt,name=header,proto3" json:"header,omitempty"`                                                                                   // of the plan's request; Authorization by default
+	Template       string               `protobuf:"bytes,12,opt,name=template,proto3" json:"template,omitempty"`                                                                               // has {token} once; "Bearer {token}" by default
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *OAuth2) Reset() {
+	*x = OAuth2{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OAuth2) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OAuth2) ProtoMessage() {}
+
+func (x *OAuth2) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OAuth2.ProtoReflect.Descriptor instead.
+func (*OAuth2) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *OAuth2) GetGrant() TokenGrant {
+	if x != nil {
+		return x.Grant
+	}
+	return TokenGrant_TOKEN_GRANT_UNSPECIFIED
+}
+
+func (x *OAuth2) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *OAuth2) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *OAuth2) GetTokenUrl() string {
+	if x != nil {
+		return x.TokenUrl
+	}
+	return ""
+}
+
+func (x *OAuth2) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
+func (x *OAuth2) GetClientSecret() string {
+	if x != nil {
+		return x.ClientSecret
+	}
+	return ""
+}
+
+func (x *OAuth2) GetAuthentication() ClientAuthentication {
+	if x != nil {
+		return x.Authentication
+	}
+	return ClientAuthentication_CLIENT_AUTHENTICATION_UNSPECIFIED
+}
+
+func (x *OAuth2) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *OAuth2) GetRefreshToken() string {
+	if x != nil {
+		return x.RefreshToken
+	}
+	return ""
+}
+
+func (x *OAuth2) GetParameters() map[string]string {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *OAuth2) GetHeader() string {
+	if x != nil {
+		return x.Header
+	}
+	return ""
+}
+
+func (x *OAuth2) GetTemplate() string {
+	if x != nil {
+		return x.Template
+	}
+	return ""
+}
+
+// RequestSignature is a header with an HMAC of the request.
+type RequestSignature struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Secret    string                 `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"` // name of the secret that is the key
+	Algorithm SignatureAlgorithm     `protobuf:"varint,2,opt,name=algorithm,proto3,enum=servery.plugin.v1.SignatureAlgorithm" json:"algorithm,omitempty"`
+	Encoding  SignatureEncoding      `protobuf:"varint,3,opt,name=encoding,proto3,enum=servery.plugin.v1.SignatureEncoding" json:"encoding,omitempty"`
+	// The signed text. {method}, {path}, {query}, {timestamp} and {body} stand for those of the request,
+	// as it is sent. For example "{timestamp}.{body}".
+	Template        string          `protobuf:"bytes,4,opt,name=template,proto3" json:"template,omitempty"`
+	Header          string          `protobuf:"bytes,5,opt,name=header,proto3" json:"header,omitempty"`
+	Value           string          `protobuf:"bytes,6,opt,name=value,proto3" json:"value,omitempty"`                                            // of the header: has {signature} once, and can have {timestamp}; "{signature}" by default
+	TimestampHeader string          `protobuf:"bytes,7,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"` // a header with the timestamp; empty: none
+	TimestampFormat TimestampFormat `protobuf:"varint,8,opt,name=timestamp_format,json=timestampFormat,proto3,enum=servery.plugin.v1.TimestampFormat" json:"timestamp_format,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *RequestSignature) Reset() {
+	*x = RequestSignature{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestSignature) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestSignature) ProtoMessage() {}
+
+func (x *RequestSignature) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestSignature.ProtoReflect.Descriptor instead.
+func (*RequestSignature) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RequestSignature) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *RequestSignature) GetAlgorithm() SignatureAlgorithm {
+	if x != nil {
+		return x.Algorithm
+	}
+	return SignatureAlgorithm_SIGNATURE_ALGORITHM_UNSPECIFIED
+}
+
+func (x *RequestSignature) GetEncoding() SignatureEncoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return SignatureEncoding_SIGNATURE_ENCODING_UNSPECIFIED
+}
+
+func (x *RequestSignature) GetTemplate() string {
+	if x != nil {
+		return x.Template
+	}
+	return ""
+}
+
+func (x *RequestSignature) GetHeader() string {
+	if x != nil {
+		return x.Header
+	}
+	return ""
+}
+
+func (x *RequestSignature) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *RequestSignature) GetTimestampHeader() string {
+	if x != nil {
+		return x.TimestampHeader
+	}
+	return ""
+}
+
+func (x *RequestSignature) GetTimestampFormat() TimestampFormat {
+	if x != nil {
+		return x.TimestampFormat
+	}
+	return TimestampFormat_TIMESTAMP_FORMAT_UNSPECIFIED
+}
+
 // Inbound is a kind of request from the aggregator. The hub authenticates it
 // before the plugin reads it.
 type Inbound struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Kind             string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the last part of its path
-	Purpose          InboundPurpose         `protobuf:"varint,2,opt,name=purpose,proto3,enum=servery.plugin.v1.InboundPurpose" json:"purpose,omitempty"`
-	Scheme           InboundScheme          `protobuf:"varint,3,opt,name=scheme,proto3,enum=servery.plugin.v1.InboundScheme" json:"scheme,omitempty"`
-	Header           string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"`                                              // the header with the credential
-	Secret           string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`                                              // name of the secret that verifies it
-	Prefix           string                 `protobuf:"bytes,6,opt,name=prefix,proto3" json:"prefix,omitempty"`                                              // before the credential in the header, such as sha256=; not for INBOUND_SCHEME_BEARER and _BASIC
-	Encoding         InboundEncoding        `protobuf:"varint,7,opt,name=encoding,proto3,enum=servery.plugin.v1.InboundEncoding" json:"encoding,omitempty"`  // of an HMAC
-	TimestampHeader  string                 `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`     // for an HMAC of timestamp, a dot and the body: the header with the timestamp, in seconds since 1970
-	ToleranceSeconds uint32                 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // allowed difference between that timestamp and now; 300 by default
-	OrderId          string                 `protobuf:"bytes,10,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`                            // JSON pointer of the order id in the body, such as /order/id: names orders that the plugin could not read
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the last part of its path
+	Purpose  InboundPurpose         `protobuf:"varint,2,opt,name=purpose,proto3,enum=servery.plugin.v1.InboundPurpose" json:"purpose,omitempty"`
+	Scheme   InboundScheme          `protobuf:"varint,3,opt,name=scheme,proto3,enum=servery.plugin.v1.InboundScheme" json:"scheme,omitempty"`
+	Header   string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"`                                             // the header with the credential, unless query has it
+	Secret   string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`                                             // name of the secret that verifies it, except of INBOUND_SCHEME_JWT
+	Prefix   string                 `protobuf:"bytes,6,opt,name=prefix,proto3" json:"prefix,omitempty"`                                             // before the credential in the header, such as sha256=; not for INBOUND_SCHEME_BEARER and _BASIC
+	Encoding InboundEncoding        `protobuf:"varint,7,opt,name=encoding,proto3,enum=servery.plugin.v1.InboundEncoding" json:"encoding,omitempty"` // of an HMAC
+	// Of an HMAC that covers a timestamp: the header with it, in the format of timestamp_format
+	TimestampHeader  string `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`
+	ToleranceSeconds uint32 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // allowed difference between the timestamp and now; 300 by default
+	// Path of the order id in the body, such as /order/id: names orders that the plugin could not read. It is a JSON
+	// pointer. In XML it names elements from the root on, or at last an attribute: /order/@id. In a form it names a
+	// field, and then a path of JSON in that field.
+	OrderId string `protobuf:"bytes,10,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
+	// The query parameter with the credential, instead of a header; for INBOUND_SCHEME_EQUALS and
+	// an HMAC
+	Query string `protobuf:"bytes,11,opt,name=query,proto3" json:"query,omitempty"`
+	// The text that an HMAC covers, such as {timestamp}.{body}. Placeholders are {method}, {path}, {query}, {query.NAME},
+	// {header.NAME}, {timestamp}, {nonce} and {body}; {{ and }} are braces. By default the body,
+	// or the timestamp, a dot and the body.
+	SignedText      string           `protobuf:"bytes,12,opt,name=signed_text,json=signedText,proto3" json:"signed_text,omitempty"`
+	TimestampQuery  string           `protobuf:"bytes,13,opt,name=timestamp_query,json=timestampQuery,proto3" json:"timestamp_query,omitempty"` // the query parameter with the timestamp, instead of timestamp_header
+	TimestampFormat InboundTimestamp `protobuf:"varint,14,opt,name=timestamp_format,json=timestampFormat,proto3,enum=servery.plugin.v1.InboundTimestamp" json:"timestamp_format,omitempty"`
+	// Of an HMAC: a value that is never repeated; the hub rejects a repeated one for
+	// tolerance_seconds
+	NonceHeader   string        `protobuf:"bytes,15,opt,name=nonce_header,json=nonceHeader,proto3" json:"nonce_header,omitempty"`
+	OrderIdHeader string        `protobuf:"bytes,16,opt,name=order_id_header,json=orderIdHeader,proto3" json:"order_id_header,omitempty"` // the header with the order id, used if order_id finds none
+	Token         *InboundToken `protobuf:"bytes,17,opt,name=token,proto3" json:"token,omitempty"`                                        // of INBOUND_SCHEME_JWT
+	// The part of the header that has the HMAC, such as v1 of t=1700000000,v1=5257a869. If there are several, one must be
+	// right.
+	CredentialPart string `protobuf:"bytes,18,opt,name=credential_part,json=credentialPart,proto3" json:"credential_part,omitempty"`
+	TimestampPart  string `protobuf:"bytes,19,opt,name=timestamp_part,json=timestampPart,proto3" json:"timestamp_part,omitempty"` // the part of that header that has the timestamp, instead of timestamp_header
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Inbound) Reset() {
 	*x = Inbound{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -743,7 +1543,7 @@ func (x *Inbound) String() string {
 func (*Inbound) ProtoMessage() {}
 
 func (x *Inbound) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -756,7 +1556,7 @@ func (x *Inbound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbound.ProtoReflect.Descriptor instead.
 func (*Inbound) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Inbound) GetKind() string {
@@ -829,6 +1629,155 @@ func (x *Inbound) GetOrderId() string {
 	return ""
 }
 
+func (x *Inbound) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *Inbound) GetSignedText() string {
+	if x != nil {
+		return x.SignedText
+	}
+	return ""
+}
+
+func (x *Inbound) GetTimestampQuery() string {
+	if x != nil {
+		return x.TimestampQuery
+	}
+	return ""
+}
+
+func (x *Inbound) GetTimestampFormat() InboundTimestamp {
+	if x != nil {
+		return x.TimestampFormat
+	}
+	return InboundTimestamp_INBOUND_TIMESTAMP_UNSPECIFIED
+}
+
+func (x *Inbound) GetNonceHeader() string {
+	if x != nil {
+		return x.NonceHeader
+	}
+	return ""
+}
+
+func (x *Inbound) GetOrderIdHeader() string {
+	if x != nil {
+		return x.OrderIdHeader
+	}
+	return ""
+}
+
+func (x *Inbound) GetToken() *InboundToken {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+func (x *Inbound) GetCredentialPart() string {
+	if x != nil {
+		return x.CredentialPart
+	}
+	return ""
+}
+
+func (x *Inbound) GetTimestampPart() string {
+	if x != nil {
+		return x.TimestampPart
+	}
+	return ""
+}
+
+// InboundToken describes a JSON Web Token: an RS256 or ES256 signature by a key of a key set (JWKS), issuer, audience
+// and expiry. The hub fetches the key set.
+type InboundToken struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Endpoint        string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`                                      // name of the declared endpoint that has the key set
+	Path            string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`                                              // of the key set there, such as /.well-known/jwks.json
+	Issuer          string                 `protobuf:"bytes,3,opt,name=issuer,proto3" json:"issuer,omitempty"`                                          // the claim iss
+	IssuerSetting   string                 `protobuf:"bytes,4,opt,name=issuer_setting,json=issuerSetting,proto3" json:"issuer_setting,omitempty"`       // name of the platform's setting with the issuer, instead of issuer
+	Audience        string                 `protobuf:"bytes,5,opt,name=audience,proto3" json:"audience,omitempty"`                                      // one of the claim aud
+	AudienceSetting string                 `protobuf:"bytes,6,opt,name=audience_setting,json=audienceSetting,proto3" json:"audience_setting,omitempty"` // name of the platform's setting with the audience, instead of audience
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *InboundToken) Reset() {
+	*x = InboundToken{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InboundToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InboundToken) ProtoMessage() {}
+
+func (x *InboundToken) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InboundToken.ProtoReflect.Descriptor instead.
+func (*InboundToken) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *InboundToken) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *InboundToken) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *InboundToken) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *InboundToken) GetIssuerSetting() string {
+	if x != nil {
+		return x.IssuerSetting
+	}
+	return ""
+}
+
+func (x *InboundToken) GetAudience() string {
+	if x != nil {
+		return x.Audience
+	}
+	return ""
+}
+
+func (x *InboundToken) GetAudienceSetting() string {
+	if x != nil {
+		return x.AudienceSetting
+	}
+	return ""
+}
+
 // Limits are the limits that the plugin requests. Zero means the hub's default.
 type Limits struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -840,7 +1789,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -852,7 +1801,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -865,7 +1814,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Limits) GetMemoryMb() uint32 {
@@ -887,7 +1836,7 @@ var File_servery_plugin_v1_description_proto protoreflect.FileDescriptor
 const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\n" +
 	"#servery/plugin/v1/description.proto\x12\x11servery.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x9a\x04\n" +
+	"\x0fDescribeRequest\"\xdb\x04\n" +
 	"\vDescription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
@@ -903,7 +1852,8 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\asecrets\x18\n" +
 	" \x03(\v2\x19.servery.plugin.v1.SecretR\asecrets\x124\n" +
 	"\ainbound\x18\v \x03(\v2\x1a.servery.plugin.v1.InboundR\ainbound\x121\n" +
-	"\x06limits\x18\f \x01(\v2\x19.servery.plugin.v1.LimitsR\x06limits\"\x93\x01\n" +
+	"\x06limits\x18\f \x01(\v2\x19.servery.plugin.v1.LimitsR\x06limits\x12?\n" +
+	"\vcredentials\x18\r \x03(\v2\x1d.servery.plugin.v1.CredentialR\vcredentials\"\x93\x01\n" +
 	"\x0fVocabularyGroup\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x17\n" +
 	"\aon_item\x18\x02 \x01(\bR\x06onItem\x12\x1b\n" +
@@ -913,19 +1863,66 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x04rule\x18\x02 \x01(\x0e2\x1c.servery.plugin.v1.ValueRuleR\x04rule\x12\x18\n" +
 	"\aallowed\x18\x03 \x03(\tR\aallowed\x12\x12\n" +
-	"\x04unit\x18\x04 \x01(\tR\x04unit\"X\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\"\xa6\x01\n" +
 	"\vActionOffer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1f\n" +
 	"\vby_callback\x18\x03 \x01(\bR\n" +
-	"byCallback\"V\n" +
+	"byCallback\x12+\n" +
+	"\x11parameters_schema\x18\x04 \x01(\fR\x10parametersSchema\x12\x1f\n" +
+	"\vsends_event\x18\x05 \x01(\bR\n" +
+	"sendsEvent\"\xde\x01\n" +
 	"\bEndpoint\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x14\n" +
-	"\x05hosts\x18\x03 \x03(\tR\x05hosts\">\n" +
+	"\x05hosts\x18\x03 \x03(\tR\x05hosts\x12 \n" +
+	"\vcertificate\x18\x04 \x01(\tR\vcertificate\x12'\n" +
+	"\x0fcertificate_key\x18\x05 \x01(\tR\x0ecertificateKey\x12;\n" +
+	"\n" +
+	"rate_limit\x18\x06 \x01(\v2\x1c.servery.plugin.v1.RateLimitR\trateLimit\"d\n" +
+	"\tRateLimit\x12\x1a\n" +
+	"\brequests\x18\x01 \x01(\rR\brequests\x12%\n" +
+	"\x0eperiod_seconds\x18\x02 \x01(\rR\rperiodSeconds\x12\x14\n" +
+	"\x05burst\x18\x03 \x01(\rR\x05burst\"[\n" +
 	"\x06Secret\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\x8f\x03\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1b\n" +
+	"\tper_store\x18\x03 \x01(\bR\bperStore\"\xc4\x01\n" +
+	"\n" +
+	"Credential\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x123\n" +
+	"\x06oauth2\x18\x03 \x01(\v2\x19.servery.plugin.v1.OAuth2H\x00R\x06oauth2\x12C\n" +
+	"\tsignature\x18\x04 \x01(\v2#.servery.plugin.v1.RequestSignatureH\x00R\tsignatureB\x06\n" +
+	"\x04kind\"\x96\x04\n" +
+	"\x06OAuth2\x123\n" +
+	"\x05grant\x18\x01 \x01(\x0e2\x1d.servery.plugin.v1.TokenGrantR\x05grant\x12\x1a\n" +
+	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12\x1b\n" +
+	"\ttoken_url\x18\x04 \x01(\tR\btokenUrl\x12\x1b\n" +
+	"\tclient_id\x18\x05 \x01(\tR\bclientId\x12#\n" +
+	"\rclient_secret\x18\x06 \x01(\tR\fclientSecret\x12O\n" +
+	"\x0eauthentication\x18\a \x01(\x0e2'.servery.plugin.v1.ClientAuthenticationR\x0eauthentication\x12\x14\n" +
+	"\x05scope\x18\b \x01(\tR\x05scope\x12#\n" +
+	"\rrefresh_token\x18\t \x01(\tR\frefreshToken\x12I\n" +
+	"\n" +
+	"parameters\x18\n" +
+	" \x03(\v2).servery.plugin.v1.OAuth2.ParametersEntryR\n" +
+	"parameters\x12\x16\n" +
+	"\x06header\x18\v \x01(\tR\x06header\x12\x1a\n" +
+	"\btemplate\x18\f \x01(\tR\btemplate\x1a=\n" +
+	"\x0fParametersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x02\n" +
+	"\x10RequestSignature\x12\x16\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret\x12C\n" +
+	"\talgorithm\x18\x02 \x01(\x0e2%.servery.plugin.v1.SignatureAlgorithmR\talgorithm\x12@\n" +
+	"\bencoding\x18\x03 \x01(\x0e2$.servery.plugin.v1.SignatureEncodingR\bencoding\x12\x1a\n" +
+	"\btemplate\x18\x04 \x01(\tR\btemplate\x12\x16\n" +
+	"\x06header\x18\x05 \x01(\tR\x06header\x12\x14\n" +
+	"\x05value\x18\x06 \x01(\tR\x05value\x12)\n" +
+	"\x10timestamp_header\x18\a \x01(\tR\x0ftimestampHeader\x12M\n" +
+	"\x10timestamp_format\x18\b \x01(\x0e2\".servery.plugin.v1.TimestampFormatR\x0ftimestampFormat\"\x91\x06\n" +
 	"\aInbound\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12;\n" +
 	"\apurpose\x18\x02 \x01(\x0e2!.servery.plugin.v1.InboundPurposeR\apurpose\x128\n" +
@@ -937,7 +1934,24 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x10timestamp_header\x18\b \x01(\tR\x0ftimestampHeader\x12+\n" +
 	"\x11tolerance_seconds\x18\t \x01(\rR\x10toleranceSeconds\x12\x19\n" +
 	"\border_id\x18\n" +
-	" \x01(\tR\aorderId\"B\n" +
+	" \x01(\tR\aorderId\x12\x14\n" +
+	"\x05query\x18\v \x01(\tR\x05query\x12\x1f\n" +
+	"\vsigned_text\x18\f \x01(\tR\n" +
+	"signedText\x12'\n" +
+	"\x0ftimestamp_query\x18\r \x01(\tR\x0etimestampQuery\x12N\n" +
+	"\x10timestamp_format\x18\x0e \x01(\x0e2#.servery.plugin.v1.InboundTimestampR\x0ftimestampFormat\x12!\n" +
+	"\fnonce_header\x18\x0f \x01(\tR\vnonceHeader\x12&\n" +
+	"\x0forder_id_header\x18\x10 \x01(\tR\rorderIdHeader\x125\n" +
+	"\x05token\x18\x11 \x01(\v2\x1f.servery.plugin.v1.InboundTokenR\x05token\x12'\n" +
+	"\x0fcredential_part\x18\x12 \x01(\tR\x0ecredentialPart\x12%\n" +
+	"\x0etimestamp_part\x18\x13 \x01(\tR\rtimestampPart\"\xc4\x01\n" +
+	"\fInboundToken\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
+	"\x06issuer\x18\x03 \x01(\tR\x06issuer\x12%\n" +
+	"\x0eissuer_setting\x18\x04 \x01(\tR\rissuerSetting\x12\x1a\n" +
+	"\baudience\x18\x05 \x01(\tR\baudience\x12)\n" +
+	"\x10audience_setting\x18\x06 \x01(\tR\x0faudienceSetting\"B\n" +
 	"\x06Limits\x12\x1b\n" +
 	"\tmemory_mb\x18\x01 \x01(\rR\bmemoryMb\x12\x1b\n" +
 	"\tin_flight\x18\x02 \x01(\rR\binFlight*t\n" +
@@ -945,17 +1959,49 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x16VALUE_RULE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17VALUE_RULE_WHOLE_NUMBER\x10\x01\x12\x15\n" +
 	"\x11VALUE_RULE_ONE_OF\x10\x02\x12\x17\n" +
-	"\x13VALUE_RULE_ANY_TEXT\x10\x03*h\n" +
+	"\x13VALUE_RULE_ANY_TEXT\x10\x03*l\n" +
+	"\n" +
+	"TokenGrant\x12\x1b\n" +
+	"\x17TOKEN_GRANT_UNSPECIFIED\x10\x00\x12\"\n" +
+	"\x1eTOKEN_GRANT_CLIENT_CREDENTIALS\x10\x01\x12\x1d\n" +
+	"\x19TOKEN_GRANT_REFRESH_TOKEN\x10\x02*~\n" +
+	"\x14ClientAuthentication\x12%\n" +
+	"!CLIENT_AUTHENTICATION_UNSPECIFIED\x10\x00\x12\x1f\n" +
+	"\x1bCLIENT_AUTHENTICATION_BASIC\x10\x01\x12\x1e\n" +
+	"\x1aCLIENT_AUTHENTICATION_BODY\x10\x02*\xa6\x01\n" +
+	"\x12SignatureAlgorithm\x12#\n" +
+	"\x1fSIGNATURE_ALGORITHM_UNSPECIFIED\x10\x00\x12!\n" +
+	"\x1dSIGNATURE_ALGORITHM_HMAC_SHA1\x10\x01\x12#\n" +
+	"\x1fSIGNATURE_ALGORITHM_HMAC_SHA256\x10\x02\x12#\n" +
+	"\x1fSIGNATURE_ALGORITHM_HMAC_SHA512\x10\x03*r\n" +
+	"\x11SignatureEncoding\x12\"\n" +
+	"\x1eSIGNATURE_ENCODING_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16SIGNATURE_ENCODING_HEX\x10\x01\x12\x1d\n" +
+	"\x19SIGNATURE_ENCODING_BASE64\x10\x02*\x92\x01\n" +
+	"\x0fTimestampFormat\x12 \n" +
+	"\x1cTIMESTAMP_FORMAT_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18TIMESTAMP_FORMAT_SECONDS\x10\x01\x12!\n" +
+	"\x1dTIMESTAMP_FORMAT_MILLISECONDS\x10\x02\x12\x1c\n" +
+	"\x18TIMESTAMP_FORMAT_RFC3339\x10\x03*\x83\x01\n" +
 	"\x0eInboundPurpose\x12\x1f\n" +
 	"\x1bINBOUND_PURPOSE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_PURPOSE_ORDER\x10\x01\x12\x1a\n" +
-	"\x16INBOUND_PURPOSE_ACTION\x10\x02*\x9f\x01\n" +
+	"\x16INBOUND_PURPOSE_ACTION\x10\x02\x12\x19\n" +
+	"\x15INBOUND_PURPOSE_MIXED\x10\x03*\xf5\x01\n" +
 	"\rInboundScheme\x12\x1e\n" +
 	"\x1aINBOUND_SCHEME_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_SCHEME_EQUALS\x10\x01\x12\x19\n" +
 	"\x15INBOUND_SCHEME_BEARER\x10\x02\x12\x1e\n" +
 	"\x1aINBOUND_SCHEME_HMAC_SHA256\x10\x03\x12\x18\n" +
-	"\x14INBOUND_SCHEME_BASIC\x10\x04*j\n" +
+	"\x14INBOUND_SCHEME_BASIC\x10\x04\x12\x1c\n" +
+	"\x18INBOUND_SCHEME_HMAC_SHA1\x10\x05\x12\x1e\n" +
+	"\x1aINBOUND_SCHEME_HMAC_SHA512\x10\x06\x12\x16\n" +
+	"\x12INBOUND_SCHEME_JWT\x10\a*\x97\x01\n" +
+	"\x10InboundTimestamp\x12!\n" +
+	"\x1dINBOUND_TIMESTAMP_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19INBOUND_TIMESTAMP_SECONDS\x10\x01\x12\"\n" +
+	"\x1eINBOUND_TIMESTAMP_MILLISECONDS\x10\x02\x12\x1d\n" +
+	"\x19INBOUND_TIMESTAMP_RFC3339\x10\x03*j\n" +
 	"\x0fInboundEncoding\x12 \n" +
 	"\x1cINBOUND_ENCODING_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14INBOUND_ENCODING_HEX\x10\x01\x12\x1b\n" +
@@ -973,40 +2019,64 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_description_proto_rawDescData
 }
 
-var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
-	(ValueRule)(0),          // 0: servery.plugin.v1.ValueRule
-	(InboundPurpose)(0),     // 1: servery.plugin.v1.InboundPurpose
-	(InboundScheme)(0),      // 2: servery.plugin.v1.InboundScheme
-	(InboundEncoding)(0),    // 3: servery.plugin.v1.InboundEncoding
-	(*DescribeRequest)(nil), // 4: servery.plugin.v1.DescribeRequest
-	(*Description)(nil),     // 5: servery.plugin.v1.Description
-	(*VocabularyGroup)(nil), // 6: servery.plugin.v1.VocabularyGroup
-	(*VocabularyKey)(nil),   // 7: servery.plugin.v1.VocabularyKey
-	(*ActionOffer)(nil),     // 8: servery.plugin.v1.ActionOffer
-	(*Endpoint)(nil),        // 9: servery.plugin.v1.Endpoint
-	(*Secret)(nil),          // 10: servery.plugin.v1.Secret
-	(*Inbound)(nil),         // 11: servery.plugin.v1.Inbound
-	(*Limits)(nil),          // 12: servery.plugin.v1.Limits
+	(ValueRule)(0),            // 0: servery.plugin.v1.ValueRule
+	(TokenGrant)(0),           // 1: servery.plugin.v1.TokenGrant
+	(ClientAuthentication)(0), // 2: servery.plugin.v1.ClientAuthentication
+	(SignatureAlgorithm)(0),   // 3: servery.plugin.v1.SignatureAlgorithm
+	(SignatureEncoding)(0),    // 4: servery.plugin.v1.SignatureEncoding
+	(TimestampFormat)(0),      // 5: servery.plugin.v1.TimestampFormat
+	(InboundPurpose)(0),       // 6: servery.plugin.v1.InboundPurpose
+	(InboundScheme)(0),        // 7: servery.plugin.v1.InboundScheme
+	(InboundTimestamp)(0),     // 8: servery.plugin.v1.InboundTimestamp
+	(InboundEncoding)(0),      // 9: servery.plugin.v1.InboundEncoding
+	(*DescribeRequest)(nil),   // 10: servery.plugin.v1.DescribeRequest
+	(*Description)(nil),       // 11: servery.plugin.v1.Description
+	(*VocabularyGroup)(nil),   // 12: servery.plugin.v1.VocabularyGroup
+	(*VocabularyKey)(nil),     // 13: servery.plugin.v1.VocabularyKey
+	(*ActionOffer)(nil),       // 14: servery.plugin.v1.ActionOffer
+	(*Endpoint)(nil),          // 15: servery.plugin.v1.Endpoint
+	(*RateLimit)(nil),         // 16: servery.plugin.v1.RateLimit
+	(*Secret)(nil),            // 17: servery.plugin.v1.Secret
+	(*Credential)(nil),        // 18: servery.plugin.v1.Credential
+	(*OAuth2)(nil),            // 19: servery.plugin.v1.OAuth2
+	(*RequestSignature)(nil),  // 20: servery.plugin.v1.RequestSignature
+	(*Inbound)(nil),           // 21: servery.plugin.v1.Inbound
+	(*InboundToken)(nil),      // 22: servery.plugin.v1.InboundToken
+	(*Limits)(nil),            // 23: servery.plugin.v1.Limits
+	nil,                       // 24: servery.plugin.v1.OAuth2.ParametersEntry
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
-	6,  // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
-	8,  // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
-	9,  // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
-	10, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
-	11, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
-	12, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
-	7,  // 6: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
-	0,  // 7: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
-	1,  // 8: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
-	2,  // 9: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	3,  // 10: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	12, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
+	14, // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
+	15, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
+	17, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
+	21, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
+	23, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
+	18, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
+	13, // 7: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
+	0,  // 8: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
+	16, // 9: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
+	19, // 10: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
+	20, // 11: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
+	1,  // 12: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
+	2,  // 13: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
+	24, // 14: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
+	3,  // 15: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
+	4,  // 16: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
+	5,  // 17: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
+	6,  // 18: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
+	7,  // 19: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
+	9,  // 20: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	8,  // 21: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
+	22, // 22: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -1014,13 +2084,17 @@ func file_servery_plugin_v1_description_proto_init() {
 	if File_servery_plugin_v1_description_proto != nil {
 		return
 	}
+	file_servery_plugin_v1_description_proto_msgTypes[8].OneofWrappers = []any{
+		(*Credential_Oauth2)(nil),
+		(*Credential_Signature)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   9,
+			NumEnums:      10,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

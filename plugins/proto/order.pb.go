@@ -78,8 +78,8 @@ func (x *TranslateRequest) GetRequest() *InboundRequest {
 // InboundRequest is an authenticated request from the aggregator.
 type InboundRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // a declared one
-	Query         map[string]string      `protobuf:"bytes,2,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`                                                                                 // a declared one
+	Query         map[string]string      `protobuf:"bytes,2,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`     // without the parameter with a credential
 	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // names in lower case, without those with credentials
 	Body          []byte                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
 	ReceivedAt    int64                  `protobuf:"varint,5,opt,name=received_at,json=receivedAt,proto3" json:"received_at,omitempty"` // epoch milliseconds
@@ -160,7 +160,9 @@ type Translation struct {
 	//	*Translation_Order
 	//	*Translation_Ignored
 	//	*Translation_Cancellation
+	//	*Translation_Callback
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
+	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -229,6 +231,22 @@ func (x *Translation) GetCancellation() *Cancellation {
 	return nil
 }
 
+func (x *Translation) GetCallback() *ActionCallback {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Callback); ok {
+			return x.Callback
+		}
+	}
+	return nil
+}
+
+func (x *Translation) GetReply() *InboundReply {
+	if x != nil {
+		return x.Reply
+	}
+	return nil
+}
+
 type isTranslation_Meaning interface {
 	isTranslation_Meaning()
 }
@@ -245,11 +263,126 @@ type Translation_Cancellation struct {
 	Cancellation *Cancellation `protobuf:"bytes,3,opt,name=cancellation,proto3,oneof"`
 }
 
+type Translation_Callback struct {
+	Callback *ActionCallback `protobuf:"bytes,4,opt,name=callback,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
 
 func (*Translation_Cancellation) isTranslation_Meaning() {}
+
+func (*Translation_Callback) isTranslation_Meaning() {}
+
+// ActionCallback is the outcome of an action. The hub then calls
+// Actions.InterpretCallback with the same request.
+type ActionCallback struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActionCallback) Reset() {
+	*x = ActionCallback{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActionCallback) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActionCallback) ProtoMessage() {}
+
+func (x *ActionCallback) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActionCallback.ProtoReflect.Descriptor instead.
+func (*ActionCallback) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+}
+
+// InboundReply is the plugin's own response to an inbound request. The hub sends
+// it after it has stored what the request means. Without it, or if the hub could
+// not store that, the hub sends its own response.
+type InboundReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        uint32                 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`                                                                            // 200, 201, 202 or 204; for an ignored request also 400, 403, 404, 409, 410 or 422
+	Headers       map[string]string      `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // only Content-Type, Content-Language and Cache-Control
+	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`                                                                                 // up to 16 KiB
+	OrderIdMark   string                 `protobuf:"bytes,4,opt,name=order_id_mark,json=orderIdMark,proto3" json:"order_id_mark,omitempty"`                                              // a text in the body that the hub replaces by its own id of the order; may be empty
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InboundReply) Reset() {
+	*x = InboundReply{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InboundReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InboundReply) ProtoMessage() {}
+
+func (x *InboundReply) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InboundReply.ProtoReflect.Descriptor instead.
+func (*InboundReply) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *InboundReply) GetStatus() uint32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *InboundReply) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *InboundReply) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *InboundReply) GetOrderIdMark() string {
+	if x != nil {
+		return x.OrderIdMark
+	}
+	return ""
+}
 
 // Cancellation is the cancellation of an order by the customer or the aggregator.
 // It can arrive before its order, and more than once.
@@ -263,7 +396,7 @@ type Cancellation struct {
 
 func (x *Cancellation) Reset() {
 	*x = Cancellation{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -275,7 +408,7 @@ func (x *Cancellation) String() string {
 func (*Cancellation) ProtoMessage() {}
 
 func (x *Cancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -288,7 +421,7 @@ func (x *Cancellation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancellation.ProtoReflect.Descriptor instead.
 func (*Cancellation) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Cancellation) GetPlatformOrderId() string {
@@ -336,7 +469,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -348,7 +481,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -361,7 +494,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -523,7 +656,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -535,7 +668,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -548,7 +681,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Customer) GetName() string {
@@ -595,7 +728,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +740,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +753,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Address) GetLine_1() string {
@@ -693,7 +826,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +838,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +851,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -775,7 +908,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +920,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +933,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -844,7 +977,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +989,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +1002,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -911,7 +1044,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1056,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1069,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Payment) GetOption() string {
@@ -976,7 +1109,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1121,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1134,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1061,13 +1194,14 @@ type AcknowledgeRequest struct {
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                           // of a rejection
 	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`      // seconds; 0 if unknown
 	ReasonCode    string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"` // of a rejection, as the merchant's system sent it
+	ChangedAt     int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`   // when the order was accepted or rejected, epoch milliseconds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1213,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1226,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1137,6 +1271,13 @@ func (x *AcknowledgeRequest) GetReasonCode() string {
 	return ""
 }
 
+func (x *AcknowledgeRequest) GetChangedAt() int64 {
+	if x != nil {
+		return x.ChangedAt
+	}
+	return 0
+}
+
 type OrderStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -1152,7 +1293,7 @@ type OrderStatusRequest struct {
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1305,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1318,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1244,7 +1385,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1256,7 +1397,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1269,7 +1410,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -1327,7 +1468,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1480,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1493,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -1404,12 +1545,23 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x02\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
-	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellationB\t\n" +
-	"\ameaning\"R\n" +
+	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
+	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x125\n" +
+	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
+	"\ameaning\"\x10\n" +
+	"\x0eActionCallback\"\xe2\x01\n" +
+	"\fInboundReply\x12\x16\n" +
+	"\x06status\x18\x01 \x01(\rR\x06status\x12F\n" +
+	"\aheaders\x18\x02 \x03(\v2,.servery.plugin.v1.InboundReply.HeadersEntryR\aheaders\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12\"\n" +
+	"\rorder_id_mark\x18\x04 \x01(\tR\vorderIdMark\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"R\n" +
 	"\fCancellation\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf7\x06\n" +
@@ -1484,7 +1636,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
 	"order_type\x18\x05 \x01(\tR\torderType\x12#\n" +
 	"\rdelivery_type\x18\x06 \x01(\tR\fdeliveryType\x12\"\n" +
-	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\"\xe3\x01\n" +
+	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\"\x82\x02\n" +
 	"\x12AcknowledgeRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x1a\n" +
@@ -1492,7 +1644,9 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
 	"\tprep_time\x18\x05 \x01(\x03R\bprepTime\x12\x1f\n" +
 	"\vreason_code\x18\x06 \x01(\tR\n" +
-	"reasonCode\"\x86\x02\n" +
+	"reasonCode\x12\x1d\n" +
+	"\n" +
+	"changed_at\x18\a \x01(\x03R\tchangedAt\"\x86\x02\n" +
 	"\x12OrderStatusRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x16\n" +
@@ -1531,56 +1685,62 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*TranslateRequest)(nil),   // 0: servery.plugin.v1.TranslateRequest
 	(*InboundRequest)(nil),     // 1: servery.plugin.v1.InboundRequest
 	(*Translation)(nil),        // 2: servery.plugin.v1.Translation
-	(*Cancellation)(nil),       // 3: servery.plugin.v1.Cancellation
-	(*NewOrder)(nil),           // 4: servery.plugin.v1.NewOrder
-	(*Customer)(nil),           // 5: servery.plugin.v1.Customer
-	(*Address)(nil),            // 6: servery.plugin.v1.Address
-	(*OrderItem)(nil),          // 7: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),        // 8: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),        // 9: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),            // 10: servery.plugin.v1.Payment
-	(*Order)(nil),              // 11: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil), // 12: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil), // 13: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),    // 14: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),    // 15: servery.plugin.v1.ItemsOOSOutcome
-	nil,                        // 16: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                        // 17: servery.plugin.v1.InboundRequest.HeadersEntry
-	(*Call)(nil),               // 18: servery.plugin.v1.Call
-	(OutcomeState)(0),          // 19: servery.plugin.v1.OutcomeState
+	(*ActionCallback)(nil),     // 3: servery.plugin.v1.ActionCallback
+	(*InboundReply)(nil),       // 4: servery.plugin.v1.InboundReply
+	(*Cancellation)(nil),       // 5: servery.plugin.v1.Cancellation
+	(*NewOrder)(nil),           // 6: servery.plugin.v1.NewOrder
+	(*Customer)(nil),           // 7: servery.plugin.v1.Customer
+	(*Address)(nil),            // 8: servery.plugin.v1.Address
+	(*OrderItem)(nil),          // 9: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),        // 10: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),        // 11: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),            // 12: servery.plugin.v1.Payment
+	(*Order)(nil),              // 13: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil), // 14: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil), // 15: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),    // 16: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),    // 17: servery.plugin.v1.ItemsOOSOutcome
+	nil,                        // 18: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                        // 19: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                        // 20: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),               // 21: servery.plugin.v1.Call
+	(OutcomeState)(0),          // 22: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	18, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	21, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	16, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	17, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	4,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
-	3,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
-	5,  // 6: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	7,  // 7: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	9,  // 8: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	9,  // 9: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	9,  // 10: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	10, // 11: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	6,  // 12: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	8,  // 13: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	18, // 14: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	11, // 15: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	18, // 16: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	11, // 17: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	18, // 18: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	11, // 19: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	19, // 20: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	18, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	19, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	6,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	5,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
+	3,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
+	4,  // 7: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	20, // 8: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	7,  // 9: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	9,  // 10: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	11, // 11: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	11, // 12: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	11, // 13: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	12, // 14: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	8,  // 15: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	10, // 16: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	21, // 17: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 18: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	21, // 19: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 20: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	21, // 21: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 22: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	22, // 23: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -1594,6 +1754,7 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Order)(nil),
 		(*Translation_Ignored)(nil),
 		(*Translation_Cancellation)(nil),
+		(*Translation_Callback)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1601,7 +1762,7 @@ func file_servery_plugin_v1_order_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -182,7 +182,8 @@ type Plan struct {
 	Headers       map[string]string      `protobuf:"bytes,5,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // values without control characters
 	Body          []byte                 `protobuf:"bytes,6,opt,name=body,proto3" json:"body,omitempty"`
 	SecretHeaders []*SecretHeader        `protobuf:"bytes,7,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
-	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"` // by default every 2xx is a success
+	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"`         // by default every 2xx is a success
+	Credentials   []string               `protobuf:"bytes,9,rep,name=credentials,proto3" json:"credentials,omitempty"` // names of declared credentials, whose headers the hub adds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -269,6 +270,13 @@ func (x *Plan) GetSecretHeaders() []*SecretHeader {
 func (x *Plan) GetSuccess() *SuccessRule {
 	if x != nil {
 		return x.Success
+	}
+	return nil
+}
+
+func (x *Plan) GetCredentials() []string {
+	if x != nil {
+		return x.Credentials
 	}
 	return nil
 }
@@ -664,7 +672,7 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanH\x00R\x04plan\x12\x14\n" +
 	"\x04skip\x18\x02 \x01(\tH\x00R\x04skip\x12:\n" +
 	"\bleft_out\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\aleftOutB\t\n" +
-	"\aoutcome\"\xd4\x03\n" +
+	"\aoutcome\"\xf6\x03\n" +
 	"\x04Plan\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x12\n" +
@@ -673,7 +681,8 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\aheaders\x18\x05 \x03(\v2$.servery.plugin.v1.Plan.HeadersEntryR\aheaders\x12\x12\n" +
 	"\x04body\x18\x06 \x01(\fR\x04body\x12F\n" +
 	"\x0esecret_headers\x18\a \x03(\v2\x1f.servery.plugin.v1.SecretHeaderR\rsecretHeaders\x128\n" +
-	"\asuccess\x18\b \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x1a8\n" +
+	"\asuccess\x18\b \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x12 \n" +
+	"\vcredentials\x18\t \x03(\tR\vcredentials\x1a8\n" +
 	"\n" +
 	"QueryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

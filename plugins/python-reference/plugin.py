@@ -3,9 +3,9 @@
 
 It needs grpcio and protobuf, but no generated code. The messages come from
 DESCRIPTOR, which make generate writes into this file, because a hub runs a copy of
-a single file. The rules are the functions check_items, translate and
-plan_rider_status. The lower half is go-plugin's handshake and the services that
-every plugin has.
+a single file. The rules are the functions check_items, translate,
+plan_rider_status and plan_action. The lower half is go-plugin's handshake and the
+services that every plugin has.
 """
 
 import base64
@@ -32,62 +32,75 @@ ORDER_PURPOSE, BEARER = 1, 2
 
 # plugins/proto/descriptor.binpb, compressed with zlib and encoded as base64
 DESCRIPTOR = """
-eNrMe01sI0d2sJv/fPwRVZ4fDudPbnt25xvbMzvyrD2fHThLSZyR1iNRbkkT29ig0WyWqF71D90/mmGSQ4AYQbCXBHCwh73ksqc97QZITjnlEOQSIAGC
-AD7kFCA5BLlls7cgqFdVzSbVpDSSPbs3vlevqrpevf9XhJ9m4FpA/SPqj+4N7WhgufeO7t8zDdu+O/S90COLYvQuH717dF/9KwVyq4ZtkxaUelFguTQI
-msqScjurxTAbG9pGuO/5TjOzpNwuazFMLkA+CD2fNrM4wAE2I6BhaLmDoJlbUm5XtRgm34YFq0+doRdS1xzph3TUzOPcegL9ER2xRczI9xnYLPBtJbxy
-/7N7Ays8iHp3Tc+5J8719kHUuzfJgeAeHv2DYa9XwF/vwFe1NDYNbcOdyabWXL6qP1agtEZNK7A8l7wNObYWMrGyfPnuscXubtuGu/6KhmTkAuSCQ2vI
-+cqwDCLvQ8mm+6HuRWEzu5S9XVm+mbZQ1LOt4KDj+56vFdmEbhSulKHoRaHpOVT95yzk2G6MldTtDz3LDfHDyloMk0tQcGh44PXF3QqIEMgNjfBAXCz+
-Jg8h/3lE/VEzhx+lzjjd3Y8ZUccN/ZHGJ5APoXhAjT71g2Ye574xa+46J+Oz5ST2NT2vzwWhquFv8gjqATV9Gupy6eJMXu0gIV9bqwUJKCAPoRhEpslE
-v4S3diNtAU6hRTbVJHnrIcD4qKQBWSbNnMHsJ9OOI8OOqGAtB97PPFRa70M1edAXmat+BtXkcdgNcgaI6QJieH5QebMcYtIQUoepsFTbGFb/XIFK4qio
-yaERRgFldiF7O6/FMHkNqj8MPFdHOaK+2KXCcNscRW4Cgjr9PDLsQOwGDNVBDLkF9X3LNWw93iWHu9QQuyOQ6l8rUNJoMPTcgOK5cADPm9cERFbGMpZB
-Qbidco9ylRPkLDuWs3Pd1Z8p0NhgrBj6NNTo5xENQvIm5Jj5mGMjmE3WkIi8ByVffDMuX1m+OudYWkzM2GSYoeW5gu0CUn+iQF2Yji43FOS7zIozcWBf
-VE9VIEHKboRqnJo0oejQIDAG8uASJO9BgTKzFJzWfAly9RCqSTw7BHVDK5TsFhC5CAWf7uuWtFp5n+5voNEyvb4Ua/yd/MrcxFfe+VKBavJc5Dpc6e7t
-rnY3O/rObnu3o+9t7Wx3VjcebXTWGq+QS0Amh9e6W52GQppwYRL/qL3xpLPWyJArcHFyZLuztbax9biRJZfh1ckhrbOrfdrInce3/eo6XD/uqjy/T/0z
-OrfWXF+p/gE0dn3DDZjtOJN0fwBFn88Twv1aCv2G2/Mity820OQM9V8zUJ8cYwJwaLl9IS34m6xIr8Wtwlsn7pDiv9bHtoVL9N2TV5lvYXIJT3YTKj41
-qXVE+7oRYjyU1UCi2uGvydH8XIGKvF4W27wDeZQlcbVpdmiLPusykvVXNE5LWlC0Bq7n034c5EgE6UDVNFyT2nwDVNt0Y7GaIFt/RZuYxkIehxqu5Q5U
-DapJUnIHFmWsquP3MJPBD78gB/CDN/rM1vjUCDxX+ksOqb8qQEme64UWXIIqxsP6hKkCxGlor5KrcVKrL4xXvNoOw2/0yXUAvmE4GkpTVkbM7mhIyetQ
-61PbYnzjFDyqrkokEqlQswK9F9mH/OMxnippFStYiexDfsL3WNwdhJ5D/WZx5kWvChItJibLkLdC6rAoimnItTQvgpwJqaNxUhZ7mQeGP6BBs4yzbsya
-1Xa8yA01SU4eQD40ntOgCaeax4nJb0G5bwUmQwXNyqlmjieQB1AcGiOHumGzinNbaX6NU2iSlMmV6UVDz23WuFxxiKhQtdwg9CP0y0Gzzi8siSNvwmJ8
-q30jpKHl0OYC2oeGHFgTeBZMcQkJol7ohYbdbOCSNcTuCCSTFPyhS84v8o0RuSrYexMqnIgzmXDRRdQucrIFJcmY5qs8ipQwmyxEFb/iAp/MZRU/4RbU
-h8bI6NlUN5DLzYv8SwWWs179QwVKUtCY4XQNh0rTzn4z2zU88NzYdiHAsNQxLFsmpQiwyzP6fZ+F+TkU67TLa3MKTZKq/6JAUSBZ0GFbLtXvi2/IM+h+
-jF6WX8GgZcYg23D7juEfyjBbwhinsKAmJ+IUFtK8BtUg6um2Zxo2G+P6Wwmi3hOBYsZ7aLkiG2Y/+SahFUZ9isqKm3CYXIOy7bkDPlji9iJGqH+vQDlW
-x0Q8pSTjqRaUPo8MHoBleFlAwsh73zLj1B8Bhg2t0JYGigPHRD2fIuoPoegN+XBhvmJ2kUyT5KoNlQT+Gz6LaojduIyOiZTkgVOdKrt2f5x14e84ZM2N
-Q1b1Uyhuj40HP6YMgDmE0T3XHOGsOERuQCXwj3w99J+PfUmZoXb95xt99YsM5LmdvwKlCQeW1YqecFypTi5zOieXPZ2Ty53GyeVPdHKF0zi54jEnp/6b
-AqRtHrreM5v2B2eLXe/KcIhHrs1Z4jqOhEqGadJhSDmXSloMJ2KPXDL2IFehPPTpUEe7z+PCEkPsMnuPYSMj01GCOC+Ao1aZHP1xBgh+Ak+kX8opx9m5
-SDtFdj4zDWN3bh4Y7iAZ/JYFph0yu4gscCw3CmmAx8xqFYbb5KhpRhSPMeJ/FFhgdi7odndeCheWoMoCHKEUPGkoa8BwqBQBeQPqXJVjmhzSVDlWUF0H
-MGzbe6bTvsV5U9LKiOn0rZAffOj5IeddQSYOHNUO1Z8lDv6NZfsP4JIMAnXHCA5pX3cjp0d9IQIX5OgmDm7hmHRmudiZnSfz/UUBbhzPVHnF46yp7/xU
-+oTM+D8UqLVNfpMvR+vSij3Mu4TUGUrvwn6Tb0H1GTV8yx3gbXGpWn9Fqwgsu6U/UZRxcFVIBFcrC1DTk9PVLxRoxiUudoSeYR6+/GLAf8cM/8bk/BbU
-YznnnOHMrknsNoaf47vITdxFqlfNp3vVlC5JIa1Lch6d+a8cvJGiM0eGZRs9iwWcZ+2I/K0CBD36OTTg602eCeS8IeU3UtLw9wl+R/0yA4vMdP7GnOEa
-lMXliJCUuQKJOOZx8qfwOIV0j5PgSnGKK+eRt1824PXjYtOngelbw7mGWl2EhTWk68lQTf1JDipr47mkDpk44s9YfabGR9QPrLicI0HsZ7KNTI9niDUt
-hlmw0beCoW2MdEw2uQZXBG6L5ZwqVE1jyDXEopLREziyAnDkmUYvsg1/JNKZtG7Z05jose9FQy0xi+VDhkiXijPzIWHx9vepr0lyZjxku1UPzAPqGJj+
-VbW6RO8glvx/KMs+oKy/pNV6OoJGG1OTd6DI20myAHNlZtdNk5QsBbe4+Ra1l9YcAy9JyX2WXztWGDSrqHRpOz1BAk0Qql8qsDDFW+bOBuyHTNQQIJeh
-6Lk60xIUk5JW8FzMiK9C2XN1kXuJcN1zRYr5AHKHdBSIPujS3Jv9iI40pFb/SIHaBD61pvEdyPmRzZ1PPbWK9pQlk9iJREom6hgSYl7BhFGCbP3ItULp
-/tlv9ROoJKRmVlmF57SZZE57Eyq9kW4KDy94Ar2R9PnqUyhJUUlddgkqCW2X/cIEim184AWhjJc5oH4IBS5JZ1tV/dMsFIVUpTYIPoDiMPKHXiCZPifu
-2OaEmpxBHkIBdYwHA/VUYRBzUeuoJugTfdvcjL5tfqJvewkKQ5/uW89FKCAg8iGUqGt6fcsdoL2up5oa8Q0dQanFc8j/gwZLL4PQcIailS7KRQsxXrSa
-34TF0LOpb7gm1QNqem6fGQ5mQxvxwA7HTxQYgJtgUWBQV6DANZapmUMdzx/pTg8vpaaVOGKzxwYtV9+3rcEBDwlrWslyHyF8J4RyrAikBZeetp/sdXRt
-78l02+4qXE6M/c5690lH39rbXOloDYVchMXEYHero3cfNTLkMryaQLe3PtV3O5/sNrJ3DuKWk5AEchOubmytdPe21vTtPW27uzO9/xW4OE3Q1dZw9xZc
-mh5qr+5udLcamTt/oUBtQnDIDWhJ6p3V9c7mnI3EeOfjvfaTnYaSMrTSaWsdrZFJWXV9s72q76y3l7/7biNLmnBhemp7Z2O1kbvzQ1iYkiqyBNckcWdr
-tbu2sfV46iMTy8UU651PGgq7p2MjK+2dzrsPGpnzxB3/m0vLDQ+oYYcHZ41wfxsaq567bw0i/0zFI/UjWEwsIFr272Jk0rOpw19bzGgwcBItplXfg6JA
-xs92lMSznZkZjXoByOoBNQ/XkRkytIqgwBHkwWQKlRaBcMpTZlATCp2dVGi1DtU137BkqK0uQE3AnD13fh8qid3INWiud9pPdtdTm/VNuDAxutPRnm5s
-Pea6MDGy1nmstddkv35ySGtvbGG//jwC+E9LaU/OHOpG30xX/gAAaz6rB5F7+GIZy9uyh8d75WnUifad+hhqjyyXab7Y7F0o7QvEHAkWc7SYVt2CokDO
-Kt+TRFhUHgc+UtCyk4L9iyyUN6kbnYEFd+WTxtmlF8zI5GPHDwBMI6QDz2fZQHZmFL3KiUZagnzM79xp+E1WoSZSOIxe5WO61E4J0vG0QmR4CGDoPtlo
-uTJzetxjIW/JdivPRS6lTNk1nss26zvjtm5p5ha81Rh3dNUfQE2jbp/6tM+v7T0o9cW7yjlPDuTTSy0mjt9YZMZvLNSvcpDHe5slYKmpeGZmOQHj0Gwi
-Dk3r6TXHPUcey0mQvA4103NDwwz1ZJGtKpC8knTm7p6sQR1RjM5KmoBYrIcxmOUOdOoaPZvy2KykLUh8h6Mn3t9WJt/fkm/BgmO5oorFG11VXgpzLBdr
-WBiaSbqhZR5GoolRw4oCo9tGLHYy7sAioxv3dhhlHSnZAmuyvcNo34FiaDloYRZmytYuUmiSknwPquH4JUvQbMx8ooDNVpboaxMz8NWk5dDfY3e1KF5N
-CljdgALfkDQg2zfi5zV9Y8Q0PLC9cJ5F3bG9UONU6vcgx0ByHSAIDT/krFBEG49hkAlX8EUvHxQ+lrp9NqT+LpTjM4gm9CBiJlKJm9AIx0KcmZ1MZY8n
-Uz/LQEmasjm2+sVXxiN7fiiadjleeWIY3q+8DEXLGeiRb8u8yHIGe75NVKgNDZ+6oSyzcVWqcCSvs03ff/GF7z8hdqXTip36RR5y8/rr6Yn2yayK+9W5
-ZL/6Nag6hs80jQ+KFwQct40kl6DwjGL0JXJIDvGc0z9C+874LiAWsO17Xp83W7mVKTEENlonL6w8fWFL+KrNcxxm1KWZSaLQCKJJCZnFNQ/RzmS1qkDu
-MBzLOfcje9+ybYcROl6fBvj8pqw1EgObDJ8UktqEkBDIhcYgaNZxIv4+JhQLLywU34fGIR1xCyhdcmNmTegjOkKzyJ1y/TAJBuQ2NERgMIoLtIv4tXWJ
-FyXae3AhGQXE1ASpFxPOnk9QD6A2sfeMWlgb6uPT9I3QEDbr6pyzaFV5jDUjNNRlKMmR0z41VP89A5VEtPJ168otqDPfElCbmmFcO+cuaCdGIpnxPEmW
-F2TG8wTZMlx0Iju0RGUwiL0of0n3Kg7y0wTSk07qSXFaT25BXdacLde2XK5oJa0msBuIPCat5ReVVvWrLBTmv5H5eu3R2NhwVkpjM2FUCnONSvEEo1I6
-blQSJqA8YQKmGQhfi7pXzqjut2DBG4b6wB/rbzVuxzz2heqyCMqlQUj7uqAOmjUkq3F0F4kDdQDZXeN5/JpISTyAT7/UWBezyRdK012k3HQXSf0bBQo8
-cj/3Zq9DzRgObcvEh4Bxv7Q6RnbddPOfn2H+pz+/cOzzf6RAbc+1rSD89Xf0zlNT+M9c2lN/3zrHU//57x3UXypANOs34zHRdQA8arJJV0YMRr1vAeHD
-mFrJxyg8HGrgCOZX4iHKZMezMN0H/jsFLuC5mVV4aQ86kqlfdl7ql5tO/S5DMaDUHfe0Cww8X+v2p4tpJVTx6TPF7YQXOa1TvT5onaZn3DqhwNuaW387
-10uf1nw1XP6HDBS2cYRsQUl2sYmaWsmYaHG3bsyk4V73KZTjGjJ5PU3+pkrUrTfmE4kydBcqiaowuZVau5muGreuzCwOk+9DHiu5JO0NTrLm21qaTcA/
-bvkfM5DbpG5EPgbAr8BSJ7k+o3LG65Kp605ULm8r31HIEyjwChRJiwriemLqahOlK1zts8Rf/8Sf2lJvafr/ga3XZv9bTr5t+ghg2zZc7slI2vdMOLnW
-vMLZ8o8yUG0nFI90ocxW5+WyW7MKoBMPY+buQLb4gvyq3phxVS+w3qewEHOt7QbPqP91cXb5L1mQ7ONftbahHP+7LXX96f++pWps8h9Ue7DA+JB4eZzK
-3uMvk+ezY5tLA3fMqSsefwU8f8UuVOML63Z3Us3V1IPa+Qv+ABbj24hXPdWdzdtaXtrPFSigjw5OwYvjQcz8T9/lvJDun3x71ppTAcJ8pftxBopt8WBH
-aDMHU7X5BXTjswSnY5N+Kk7P3lianV5ibfnsg7w5b+2pB6En73GOMOX/AgAA//8ThLQX
+eNrMfFtsG9l5sId3fryIOuu1aXply+N14mg3dizvLdn/T0JJtMWsRCqH1Ca7TTEYco6oiYYz3Ll4rbYoiiZtgzy1TZECfQ6CIn1pC7RPfSqKoi8F2pcC
+QdE89KEvRR83fShQFOc2nCGHlGztbvIknu985/ad736+EfwoBS95xH1C3NP7EysYmfb9Jw/uD3XLujdxHd9Bq6L3Hu+99+SB+lcKZLZ1y0INKAwCz7SJ
+59WVdeVuGodt2jexdP/Iccf11Lpyt4jDNroMWc93XFJPsw7eoCM84vumPfLqmXXlbhmHbfRZWDENMp44PrGHp9oJOa1n2dhqBPwOOaWTDAPXpc16ji8r
+21sP3r8/Mv3jYHBv6Izvi3N9/jgY3I9TwLvPjv72ZDDIsV8P4X8qSWSaWLq9kEyNpXRVf6hAYYcMTc90bPR5yNC5GBFLm1fvzU1278DS7d1LmKGhy5Dx
+TswJpyuF0hb6EhQscuRrTuDX0+vpu6XNm0kTBQPL9I5bruu4OE8HdAN/qwh5J/CHzpioP09Dhq5GSUlsY+KYts82VsRhG12B3Jj4x44h7la0EILMRPeP
+xcWy3+gtyH4QEPe0nmGbUhec7t7XKVLL9t1TzAegL0P+mOgGcb16lo19edHYXY7GR8tBdDcDx+CMUMbsN3oEVY8MXeJrcur8Qlr1GCKfG1e8SMtDb0He
+C4ZDyvoFdms3kibgGDiwCJboaB1KQ5cYxPZN3fLqxfX03SKOghpvAUyJgWqQpvzOr4D+pPLzRLcCIojPG19KvaU0vgTlKCmeZaz6PpSjB6Z3zEkkhosW
+hXNSyLvnLcovPhlTIZeCHbbVP1KgFCEGk3Vf9wOPUM2RvpvFYRvdgvK3PcfWGKcRV6xSorADDkI3gTU18kFASchXAwpqMQi6A9Uj09YtLVwlw1apMGhP
+ANW/VqCAiTdxbI+wc7EOdt4sFi20NeXCFGOVuwk3LWc5gxPTU0680F39vgK1NiXFxCU+Jh8ExPPRK5ChCmaJFqFaGzMk9CYUXLFnNn1p8/qSY+EQmZJJ
+H/qmYwuyi5b6JwpUhXLpclWCXqd6nrID3VE1UcQEKr0Rgjk2qkN+TDxPH8mDyyZ6E3KEKi7vvApOoKsnUI7C6SGosPmS3KKFXoScS440U+q1rEuO2kyt
+DR1DsjX7Hd1lJrbLjR8oUI6eC63Bte5hf7u739J6/Wa/pR12eget7fajdmundgldARTv3ul2WjUF1eFyHP6o2d5r7dRS6Bq8GO85aHV22p3HtTS6Ci/E
+u3Crj9+rZS5i/X7nFqzNGzPHNYj7nOavsdSaqr8Btb6r2x7VHc/F3W9D3uXjBHPfSsBv2wMnsA2xAJYj1H9LQTXeRxngxLQNwS3sN9qSdo1rhVfPXCHB
+wu1OdQvn6Htnz7Jcw2Qitu4mlFwyJOYTYmi6zzymNAYJavq/IEPzpykoyeul3s9DyDJeElebpIc65MMuRdm9hDkuakDeHNmOS4zQDZIA1ILyULeHxOIL
+MLFNVhbbEbTdSzg2DH0FCpSZBvrwhJE1mYuaTP1tC8TdSzgcRPWfSyYW91WTNxDe7cQ6xRybOmNjotumPVJrUI3Pr/67AuXooBmzVQnN1qNZs/XqGcuf
+33QhFSrsFjTT0Ma6eyI0YIkB28a+7p5ciEMwlKM3gzZgVQYPmlxYzLQiO7p8bUoPl+ieY0v3hLfU/85BQbLRM024DmUWoGgxywAMhpl5iM7GUU1D2Ipw
+th6Ftw20BsAX9E8n0nIUGaR/OiHoNlQMYpn0mjgGD3PKEsiQVKiYnjYIrBO+eebgFnDJ9LYC64Sf8E0aCHm+MyZuPb9QrrYFCg6R0SZkTZ+MqVtLueal
+JKPNKOOTMeao1BkeHuvuiHB3NtkZZqOaYyewfSzR0WuQ9fWnxKvDucZxZPT/oGiY3pCCvHrpXCOnA9BrkJ/op2Ni+/UyG9tIciM4BpaolK+GTjBx7HqF
+8xVvIRXKpu35bsDk1KtX+YVFYegVWA1v1dB94ptjUl9h6rgmO3YEnPqunEO8YOA7vm7Va2xKLnI9AaScwn5okvKrfGEG3BbkvQkljsSJjDjrMlCfUbIB
+BUmY+gvcaZdtOliwKtvFZT6Y8yrbwh2oTvRTfWARTWdUrr/IdyqgnPTqbylQkIxG1Ymtj4m0pPQ3VQSTY8cOFQFrUCgZ66YlswSsQS9PNwyXxl1cJydd
+XpNjYImq/osCeQGkPp5l2kR7IPaQpa0HIXhT7oK2NimBLN02mJYTUY1sM7eQ+pAZ4RZSD/IWlL1goFnOULdoH5ffkhcM9gSIasKJaYv0BP3JF/FNPzAI
+E1a2CG+jl6BoOfaIdxa4vggB6j8oUAzFMeK+KlH3tQGFDwKd+7spnqeRbUZ71xyGuRjWoFDf9C2poHhjjtWzCaz+FuSdCe/OLRfMLkPDEl21oBSBf8Jn
+UXWxGufRKZISPXCihaLX7k6DXPY7jBAy0whBfQ/yB1PlwY8p4w3eYsEUlxxhrHgL3YCS5z5xNd99OrUlRQrqu0/bhvrdFGS5nr8GhZgBS+O8sMLJRi51
+PiOXPp+Ry5zHyGXPNHK58xi5/JyRU387Bag5PLGdDy1ijJ4vVLgnvU8eKNQXsevU8SzowyGZ+IRTqYDDdsT3yER9D3QdihOXTDSm97kbXqCAPtX3zEun
+aBrjIE4L4KBtGmmuAQyPdXvEvfg8G14UkKav/m4KENshT2t8KkSYOp0iCSCczoVB8cwhsjOHoGqTUWhs2oFPPEaFNC5R2D4HzdIpP0sn9ecKrFA16HW7
+vU+FCutQpv6PkBkewhUxUBiTGQ+9DFUu6SFOhuGUOVRgrQHoluV8qBHD5LQp4CKDtAzT5wefOK7PaZeTYRwHNX31J5GDf2K5l9fgivQRtbHunRBDs4Px
+gLiCBS7L3n3W2WF90tZlQlt3kTzE9/JwYz5vwPNPz5uIWJ7YOCNP8XspqPD47NOSuqTUGzU+PhlPpPGhv9FnoPwh0V3THrHb4ly1ewmXBJTe0vcUZep7
+5aK+1w2Aie7qY+LzDDkN/SKQrRWoaNHp1e8qUA8TkjJY/fRTN38WXsgnJgd3oBrKAaccv4yKhB4wCk7vKhO7q0SjnE02ygmvXrnEV68w0ZB/pkTDBUTx
+vzLwcoIoPtFNSx+Y1M193oexv1UAMT/iAoL18YbsCDLOhPCLLGD2+wxzpv4gBatUI//SnOElKIrLEY4wtTASMGfIsucwZLlkQ7bEU7kIv/3sLtyeZxuD
+eEPXnCzV/+oqrOwwvIF0ENV/zUBpZzoWVSEVxhkp06DS/4S4nhkmkWSTPWvThYYOj0srOGxTH8YwvYmln2osxBVJMQHr0EhXhfJQn3AJMYkkdAyGtgCe
+OEN9EFi6eyqCqKRH03dDpMeuE0xwZBSNwnQRpOUXRmFCUR4dERdLdKpz5Ku75g2PyVhnQWcZVyW4x6Doi1CUz8Ey65OUYWoJHDzFRg8hz98MZdrn2sLH
+VywxaeBvch0mMj6NJVpOoqIHNKofm75XLzOhS1ppjyFggYi+En+frbDF1pKENcSKPd+qP1BgZeZyqJkd0R8yvmQNdBXyjq1RMWN8VsA5x2aB/HUoOrYm
+QkYRZTi2iIxfg8wJOfXEe/r6UtZ4h5xihq1+R4FKDJ6YivkCZNzA4kavmpj8e5fGwOxFm2FSWWGuKguHKDfLJp0/sE1fuiX0t/pjBUoRvluUDuKxeCoa
+i9+E0uBUCxPynCgwOJXOBnoFVqceiuRd/hxSm3YI7r0JJY/YhqeRJ8SWPjcwUItC1J8pUJC8m7jLdShF1I98pY6A6DmOHc+XcQFvsOd/4vrmkTmkbolQ
+EhEQFcFIM1rsEgHTC3wbwKUYjHGZa5Ccr8W6TxiT46Irf6oGFEM4VWvChZLPCGGbZfmIazqG5pGhYxseO2sFVzi0x4H0tIPA9XyhFnlD/RXIcUF+ThrS
+yJm42rRcqIALExrqOi5R/04BmArhc67wEHKOHvjHm+KZKElDdJsUYfcSFqhoG4qeObJ1P3CJyEPeTnw+ZzTsSdTdS3g6bivHHxXVH2Ygx1dAD6ma0EXB
+TTVR6/SdE2I/pkiY48YKdVIzhTpJBTnXoejTSbTAtQT/FRjg0LVo59Ayie1P/dICB7QNdBsqolNUgIjEDQeKi+5ClRKJXsqQv7/l2WE+m6RC2cBmDB3P
+DGflYkNnIrOfvEH34pIjl3jHGtt8vcj3IoCMTKgdi2O4sfncwgu+dxDi8kewyOBIOUwpVg4TLXspx8teGv8fVmamfKZnsI9SUJtloUj5jRIrv9mGom6N
+HNf0j8dCfd9JMqtyoqZExtNx6KuUlYaOYdojxjLVxJKrcI6WwMXhqBg5MnFyREiYjZEwpEAummb9HNR8c0w8Xx9PRLGWSPqshHBRqrQfRaVur+4zZqkm
+Ok59ifqIYUam4wD1D3KQF55E4sv/25CfBO7E8aSdXBKiHnBELEegtyDHbBMRBF5fPJbZKoIFfoR8mQUFWdkYR1yB3MQlR+ZTQVfRQl+OXHJ+IZXEHhKu
+OOliCskX8wqs+o5FXN0ektB8FJmBqIUd0oJEU9nA3W6Zyr4say247InqCWrEzZFNDM0nT30hfcBBffLUp5Z0ulM+AX+8q4ZgVv+AOgkMVGWkub2YNCEf
+zXEQDQVsh55ZkGeF2x0GE6T5DKyEb+gCK/rO1zYE3uuQ5fpt9azYnqk8zLGZExGaRm2iu754/atOwQe661PzPj06w+PvgJUQStGorS1H11laHiqtTipi
+da5AzvS8IMwXihZdn//SRIAhuLvCoT0OZGn3wDCJPZQPCmGbMqT8HU7CWX5FwsU06hbkuLtPDd2YjB33VBsPpM/DAfsD2mna2pFljo594e4UTPsRa2/4
+UAydYNSAK+829w5bGj7cmy3sug5XI33f2O3utbTO4f5WC9cU9CKsRjq7nZbWfVRLoavwQgTc7Lyn9Vvf7NfSGxbA1PTTqfvdd1od7TFudvoz66pwI9q5
+vddu0T+4tdPq9NvNvV5NQWtwLYqDW49wq7erMVgttfGbcDnJNqM7cEtM1zzs79Lptpv9drczs4ObcD0ZbavZa2/XFHQDGgsQujvv1VIbP1YAzZsqdBtu
+9tqPO83+IW5pzb3HXdzu7+7PLH4L1pKQdveb21pvt/mgpiyaR6Jsvv5GLXUW0usPNmvpDRdW58whvYDpyFZnu7vT7jye2WUDriTg7La+yS8noW+r2Wu9
+8VottfGHCqzMGDG0Di/12/utXr+5f6A96uL95ixXvAT1OYxea7vb2aH8cAvW5nr323t7bYmSSpwAP9p++PDhF2vpje8oYdWcsHmUC9qdre5hZ0c7OMQH
+3d6sgFyDF2cRuniHiUcDrsx2Nbcph/Dyx9m+/fY3Wzu19MZHClRi1pNymkTube+29pfsQfS3vn7IZWS+a6vVxC1cSyXMGuWdNKrD5dmhjPMzlIoLRj6o
+ZZfMS9kth64Amun/2jf6tfzGH7OC4LhZoncqkacXFz/9GlybR5lyhQo35rtn2CJxiilffBtWZlwJyqtyxALhiJBvRjSuw9W5HikYF0kw/m8m6W3pmOiW
+f/y8qeyvQG3bsY/MUeA+19u0+g6sRiYQBdhvsBTkwCJjXju/oH6Jo+AQV30T8gIY2mclYp8XvniolwFtH5PhyS4jhsyhBpDjAPRa/IklKdXIMc/5whIz
+vum48VWrUN5xdVPm1NUVqIg2J8/Gr0MpshoVt91Wc6+/m1h6XYfLsd5eC7/b7jzmsh/r2Wk9xs0dWX0d78LNdodVX1+EAf95PekTozGxg0+mxvoYgL0Z
+bx8H9smzPU18XpYI8sLSJOxIdaD6GCqPTJtKvljsDSgcCcASDhZjcIirdiAvgIuqg1AkfVmcJiglo6XjjP0XaSjuEzt4DhLck5+wLX66ZTkq+XHb2wBD
+3SfUjyGy1juxIJMjneII+pTemfPQG21DRbzVsCyz/HgqsRCL4fH3A/GUwxosRx+v47q2cHhYwoVeldWc/NHhSlLwrT+VVZwPp1WjhYVL8ErGsGBU/RZU
+MLEN4hKDX9ubUDDEd3RLCsjlp3Y4RA4Lm1PTwmb1pxnIsntbxGCJb26phe+GLB+ZjuQjk0oG69OSRh7ZyCbLtzm2rw99LfpIXxZA/tL83MWD8o36CWEh
+eQGLFo2nWAxq2iON2PrAIjwgL+AVCW9xcOx7y1L8e0sa4Y5NW7xy8wQPD9ErY9Nmb9wsjJJ4E3N4EogaqQp7OqR4BwzKCqU2YJXiTUvHKGaVYdIJdmT1
+GMV9CHnfHDMNs7KQt/oMA0tM9FUo+9PvErx6bWEFNKvl7OhjgmMjWPbLHJNfo3e1KrJfoq22IccXRDVIG3qYAzT0UyrhnuX4yzRqz3J8zLHUr0KGNtEa
+gOfrrs9JoYgqQQphRLjGQnTeKWws4f6h+qtQDM8galxHAVWRSljjytohE6cWJ9XTc0l19ScpKEhVtkRXP/vM7MiO64uawAx/YqYQXg55FfLmeMQy2yIZ
+Zo5Hh66FVKhMdJfYvnxP56JU4kD+oD57//lnvv8I2xXOy3bqd7OQWVa+m/wedjapwnLYTLQc9haUx7pLJY13igJlDjtgKFcg9yFh3pdIHPIWTzS6T4gn
+nvZFizpsR45j8FpOrmUKFMDqOOMXVpy9sHX2jZIzHlOlLtVMFMSUIFMpPtW4wxOmZ9K4LIA9CkOvwOpRYB2ZljWmiGPHIB6r7i/iWqRjn8KjTFKJMQmC
+jK+PvHqVDWS/55hi5ZmZ4mtQOyGnXANKk1xb+Hb7DjllapEb5epJtOmhu1ATjsFpWImxynZblXBRi3EfLke9gBAbMezViLHnA9RjqMTWXvBm3YTq9DSG
+7utCZ11fchZclsfY0X1d3YSC7Dnve4j6HykoRbyVj1tW7kCV2haPWGToh0Uy3AT1QiBD059G0bICTX8aQduEF8eB5ZviBd8LrSj/UOcF1slP40lLGpeT
+/Kyc3IGqLC4xbcu0uaAVcEVA2ww4x63FZ+VW9adpyC0vwf949dFU2XBSSmUTUyq5pUolf4ZSKcwrlYgKKMZUwCwB4WMR99JzivsdWHEmvjZyp/JbDuuu
+HrtCdKkHZRPPJ4YmsHnZShFXOLjLkD11BOm+/jT8WEGJfM6cfKmhLKajL3Oz5WKZ2XIx9W8UyHHP/cKL3YaKPplY5pB9ZxTWU5anwK6drP6zC9T/7PZz
+c9v/vgKVQ9syPf8XX7p3kZzCf2aSPtx2zQt8uL28Xlr9SAGEzV+OjxHWANhRo9V4RQZhXu+rgHg3C61kMTt3h2qsh8VXopA9XtqYmy34/HsFLrNzU63w
+qRWER0O/9LLQLzMb+l2FvEeIPS1ezdHmxWo0f7SalEIVW1/IbmdU9DfOVWbcOE9xaOOMBG9jaf7tQl8KNJaL4eY/piB3wHpQBwqyXBWpiZmMWC1r48ZC
+HG5134VimENGSa/ZsynqxsvLkUQaugulSFYY3UnM3cxmjRvXFiaH0dcgyzK5KOmJO5rzbawvRuCb2/ynFGT2iR2grwOwXbBUJ1pbkDnjecnEeWOZy7vK
+FxS0BzmegUJJXkGYT0ycLZa6YrO9H/lHLuJflKDkmoP4f3tp3Fr8v0/ktw/vABxYus0tGUraT8zINZYlzja/n4JyMyJ4qAtFOjtPl91ZlACNVcAvXQF1
++IT8ql5ecFXPMN97sBJSrWl7HxL346Ls5l9SJ9ll/x/hAIrh/ypJnH/2P5kkSmz0/2EcwgqlQ+TDxkTyzn/4uJwcB5wbuGFOnHH+K8LlM3ahHF5Yt9tL
+VFczH+Qtn/BbsBreRjjrue5s2dLy0v5cgRyz0d45aDHvxCzfep/TQpp/9NlFc844CMuF7ocpyDdFZb6QZt5MlOZnkI33I5QOVfq5KL14Yal2BpG5p9XZ
+y+ae+WDs7DUu4Kb8XwAAAP//4IzSEg==
 """
 
 
@@ -109,19 +122,32 @@ PB = load_messages()
 
 SETTINGS_SCHEMA = {
     "type": "object",
-    "properties": {"longest_title": {"type": "integer", "minimum": 1, "description": "most characters of an item's title"}},
+    "properties": {
+        "longest_title": {"type": "integer", "minimum": 1, "description": "most characters of an item's title"},
+    },
     "additionalProperties": False,
     "examples": [{}, {"longest_title": 40}],
 }
 
+DELAY_SCHEMA = {
+    "type": "object",
+    "properties": {"minutes": {"type": "integer", "minimum": 1, "maximum": 60, "description": "how much later"}},
+    "required": ["minutes"],
+    "additionalProperties": False,
+    "examples": [{"minutes": 10}],
+}
+
 DESCRIPTION = PB["Description"](
     id="python-reference", version="1.0.0", protocol=1, display_name="Reference plugin in Python",
-    capabilities=["menu_check", "order_translate", "rider_status"],
+    capabilities=["action_plan", "menu_check", "order_translate", "rider_status"],
     settings_schema=json.dumps(SETTINGS_SCHEMA).encode(),
+    actions=[{"name": "delay_order", "title": "Delay the order", "sends_event": True,
+              "parameters_schema": json.dumps(DELAY_SCHEMA).encode()}],
     endpoints=[{"name": "api", "description": "the aggregator's API", "hosts": ["api.example.com"]}],
     secrets=[{"name": "api_key", "description": "key of the API"},
              {"name": "webhook_token", "description": "carried by what the aggregator sends"}],
-    inbound=[{"kind": "order", "purpose": ORDER_PURPOSE, "scheme": BEARER, "header": "authorization", "secret": "webhook_token"}],
+    inbound=[{"kind": "order", "purpose": ORDER_PURPOSE, "scheme": BEARER, "header": "authorization",
+              "secret": "webhook_token"}],
     limits={"memory_mb": 256, "in_flight": 8},
 )
 
@@ -184,6 +210,32 @@ def plan_rider_status(request, _context):
     return PB["Decision"](plan=PB["Plan"](
         endpoint="api", method="POST", headers={"Content-Type": "application/json"}, body=body.encode(),
         path="/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/rider",
+        secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
+    ))
+
+
+def delay_of(raw):
+    """Returns the minutes of delay_order. The hub has checked them, other callers may not have."""
+    try:
+        parameters = json.loads(raw or b"{}")
+    except ValueError as wrong:
+        raise Refusal("parameters must be a JSON object") from wrong
+    if not isinstance(parameters, dict) or set(parameters) - {"minutes"}:
+        raise Refusal("parameters must be a JSON object with minutes alone")
+    minutes = parameters.get("minutes")
+    if isinstance(minutes, bool) or not isinstance(minutes, int) or not 1 <= minutes <= 60:
+        raise Refusal("parameters.minutes must be a whole number from 1 to 60")
+    return minutes
+
+
+def plan_action(request, _context):
+    """Plans a feature action."""
+    if request.action != "delay_order":
+        raise Refusal("the action is not offered")
+    body = json.dumps({"minutes": delay_of(request.parameters)}, separators=(",", ":"))
+    return PB["Decision"](plan=PB["Plan"](
+        endpoint="api", method="POST", headers={"Content-Type": "application/json"}, body=body.encode(),
+        path="/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/delay",
         secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
     ))
 
@@ -258,7 +310,8 @@ def check_items_stream(chunks, context):
 
 
 def configure(request, _context):
-    return PB["ConfigureResponse"](problems=[{"path": p, "message": m} for p, m in settings_problems(request.call.settings)])
+    problems = settings_problems(request.call.settings)
+    return PB["ConfigureResponse"](problems=[{"path": p, "message": m} for p, m in problems])
 
 
 def check_health(_request, _context):
@@ -274,7 +327,8 @@ def drain(_request, context):
 
 def unary(request, handle):
     return grpc.unary_unary_rpc_method_handler(
-        handle, request_deserializer=PB[request].FromString, response_serializer=lambda m: m.SerializeToString(deterministic=True))
+        handle, request_deserializer=PB[request].FromString,
+        response_serializer=lambda m: m.SerializeToString(deterministic=True))
 
 
 def services(stop):
@@ -295,12 +349,16 @@ def services(stop):
             response_serializer=lambda m: m.SerializeToString(deterministic=True))},
         "Orders": {"Translate": unary("TranslateRequest", guarded(translate))},
         "Riders": {"PlanStatus": unary("RiderStatusRequest", guarded(plan_rider_status))},
+        "Actions": {"PlanAction": unary("ActionRequest", guarded(plan_action))},
     }
-    yield from (grpc.method_handlers_generic_handler("servery.plugin.v1." + name, methods) for name, methods in ours.items())
+    for name, methods in ours.items():
+        yield grpc.method_handlers_generic_handler("servery.plugin.v1." + name, methods)
     # The services of go-plugin: a health check with the status SERVING, and the shutdown request.
     serving = b"\x08\x01"
-    yield grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": grpc.unary_unary_rpc_method_handler(lambda *_: serving)})
-    yield grpc.method_handlers_generic_handler("plugin.GRPCController", {"Shutdown": grpc.unary_unary_rpc_method_handler(shutdown)})
+    yield grpc.method_handlers_generic_handler(
+        "grpc.health.v1.Health", {"Check": grpc.unary_unary_rpc_method_handler(lambda *_: serving)})
+    yield grpc.method_handlers_generic_handler(
+        "plugin.GRPCController", {"Shutdown": grpc.unary_unary_rpc_method_handler(shutdown)})
 
 
 def watch_parent(stop):
@@ -347,10 +405,11 @@ def main():
     elif sys.argv[1:] == ["describe"]:
         about = json_format.MessageToDict(DESCRIPTION, preserving_proto_field_name=True)
         about["settings_schema"] = SETTINGS_SCHEMA
+        about["actions"][0]["parameters_schema"] = DELAY_SCHEMA
         print(json.dumps(about, indent=2))
     else:
-        sys.exit(f"This is {DESCRIPTION.id} {DESCRIPTION.version}, a plugin of the Servery hub. It is started by the hub; "
-                 f"`{sys.argv[0]} describe` prints what it can do.")
+        sys.exit(f"This is {DESCRIPTION.id} {DESCRIPTION.version}, a plugin of the Servery hub. It is started by "
+                 f"the hub; `{sys.argv[0]} describe` prints what it can do.")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
 	"strings"
 
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -103,6 +105,21 @@ func (p Options) goMod() (module, sums string, err error) {
 	const head = "module %s\n%s\nrequire %s v0.0.0\n\n// Until a version is released: the checkout that this module " +
 		"was made with.\nreplace %s => %s\n"
 	return fmt.Sprintf(head, p.Module, needs, HubModule, HubModule, source), string(checksums), nil
+}
+
+// DefaultSource returns a checkout of the hub above this directory or the program, or "" if there is none.
+func DefaultSource() string {
+	program, _ := os.Executable() // without it, only the directory counts
+	return FindSource(".", filepath.Dir(program))
+}
+
+// ReleasedVersion returns the version of this program's module, or "" if it was built from a checkout.
+func ReleasedVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(info.Main.Version) {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // FindSource returns the first checkout of the hub at or above one of the directories, or "".

@@ -33,17 +33,14 @@ func CheckDescription(d *Description) error {
 	for i, group := range d.GetVocabulary() {
 		c.vocabulary(fmt.Sprintf("vocabulary[%d] (group %q)", i, group.GetGroup()), group)
 	}
-	for i, action := range d.GetActions() {
-		c.check(namePattern.MatchString(action.GetName()),
-			"actions[%d]: name %q: must be lower-case letters, digits and underscores", i, action.GetName())
-	}
-	c.check(len(d.GetActions()) == 0 ||
-		slices.Contains(d.GetCapabilities(), CapabilityActionPlan), "actions: need the capability %s",
-		CapabilityActionPlan)
-	secrets := c.secrets(d.GetSecrets())
+	c.schema(settingsField, d.GetSettingsSchema())
+	c.actions(d.GetActions(), d.GetCapabilities())
+	c.secrets(d.GetSecrets())
 	c.endpoints(d.GetEndpoints())
+	c.transports(d)
+	c.credentials(d)
 	for i, inbound := range d.GetInbound() {
-		c.inbound(fmt.Sprintf("inbound[%d] (kind %q)", i, inbound.GetKind()), inbound, secrets, d.GetCapabilities())
+		c.inbound(fmt.Sprintf("inbound[%d] (kind %q)", i, inbound.GetKind()), inbound, d)
 	}
 	return c.err()
 }
@@ -79,7 +76,30 @@ func (c *validation) vocabulary(at string, group *pb.VocabularyGroup) {
 	}
 }
 
-func (c *validation) secrets(list []*pb.Secret) []string {
+// schema checks that a JSON Schema is valid and accepts its examples.
+func (c *validation) schema(field string, schema []byte) {
+	if _, err := newSchemaChecker(field, schema); err != nil {
+		c.list = append(c.list, err)
+	}
+}
+
+func (c *validation) actions(list []*pb.ActionOffer, capabilities []string) {
+	names := map[string]bool{}
+	for i, action := range list {
+		c.check(namePattern.MatchString(action.GetName()),
+			"actions[%d]: name %q: must be lower-case letters, digits and underscores", i, action.GetName())
+		c.check(!names[action.GetName()], "actions[%d]: name %q: must be unique", i, action.GetName())
+		names[action.GetName()] = true
+		at := fmt.Sprintf("actions[%d] (name %q): %s", i, action.GetName(), parametersField)
+		c.check(len(action.GetParametersSchema()) <= MaxParametersSchema, "%s: must have at most %d bytes", at,
+			MaxParametersSchema)
+		c.schema(at, action.GetParametersSchema())
+	}
+	c.check(len(list) == 0 || slices.Contains(capabilities, CapabilityActionPlan), "actions: need the capability %s",
+		CapabilityActionPlan)
+}
+
+func (c *validation) secrets(list []*pb.Secret) {
 	var names []string
 	for i, secret := range list {
 		c.check(namePattern.MatchString(secret.GetName()) &&
@@ -87,7 +107,6 @@ func (c *validation) secrets(list []*pb.Secret) []string {
 			"secrets[%d]: name %q: must be lower-case letters, digits and underscores, and unique", i, secret.GetName())
 		names = append(names, secret.GetName())
 	}
-	return names
 }
 
 func (c *validation) endpoints(list []*pb.Endpoint) {
@@ -104,24 +123,4 @@ func (c *validation) endpoints(list []*pb.Endpoint) {
 		}
 		names = append(names, endpoint.GetName())
 	}
-}
-
-func (c *validation) inbound(at string, in *pb.Inbound, secrets, capabilities []string) {
-	needs := map[pb.InboundPurpose]string{pb.InboundPurpose_INBOUND_PURPOSE_ORDER: CapabilityOrderTranslate,
-		pb.InboundPurpose_INBOUND_PURPOSE_ACTION: CapabilityActionCallback}[in.GetPurpose()]
-	c.check(kindPattern.MatchString(in.GetKind()),
-		"%s: the kind must be lower-case letters, digits, hyphens and underscores", at)
-	c.check(needs != "", "%s: purpose: is required", at)
-	c.check(needs == "" || slices.Contains(capabilities, needs), "%s: needs the capability %s", at, needs)
-	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_UNSPECIFIED &&
-		in.GetHeader() != "", "%s: scheme and header: are required", at)
-	c.check(slices.Contains(secrets, in.GetSecret()), "%s: secret %q: is not declared", at, in.GetSecret())
-	hmac := in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256
-	c.check(hmac || in.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_UNSPECIFIED &&
-		in.GetTimestampHeader() == "",
-		"%s: encoding and timestamp_header: are of an HMAC", at)
-	c.check(in.GetTimestampHeader() != "" ||
-		in.GetToleranceSeconds() == 0, "%s: tolerance_seconds: needs a timestamp_header", at)
-	c.check(hmac || in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_EQUALS ||
-		in.GetPrefix() == "", "%s: prefix: is given by the scheme", at)
 }

@@ -38,6 +38,7 @@ type Manifest struct {
 	Binaries     []Binary           `yaml:"binaries" json:"binaries"`
 	Endpoints    []ManifestEndpoint `yaml:"endpoints,omitempty" json:"endpoints,omitempty"`
 	Secrets      []string           `yaml:"secrets,omitempty" json:"secrets,omitempty"`
+	Credentials  []string           `yaml:"credentials,omitempty" json:"credentials,omitempty"`
 	Limits       ManifestLimits     `yaml:"limits" json:"limits"`
 }
 
@@ -126,6 +127,10 @@ func (m *Manifest) Check() error {
 	}
 	c.endpoints(m.endpoints())
 	c.secrets(m.secrets())
+	for i, name := range m.Credentials {
+		c.check(namePattern.MatchString(name) && !slices.Contains(m.Credentials[:i], name),
+			"credentials[%d]: name %q: must be lower-case letters, digits and underscores, and unique", i, name)
+	}
 	return c.err()
 }
 
@@ -190,6 +195,9 @@ func ManifestOf(d *Description, transport string, binaries ...Binary) *Manifest 
 	for _, s := range d.GetSecrets() {
 		m.Secrets = append(m.Secrets, s.GetName())
 	}
+	for _, o := range d.GetCredentials() {
+		m.Credentials = append(m.Credentials, o.GetName())
+	}
 	return m
 }
 
@@ -204,6 +212,8 @@ func (m *Manifest) Matches(d *Description) error {
 		m.Capabilities, says.Capabilities)
 	c.check(slices.Equal(m.Secrets, says.Secrets), "secrets: the manifest says %v, the plugin %v", m.Secrets,
 		says.Secrets)
+	c.check(slices.Equal(m.Credentials, says.Credentials), "credentials: the manifest says %v, the plugin %v",
+		m.Credentials, says.Credentials)
 	same := func(a, b ManifestEndpoint) bool { return a.Name == b.Name && slices.Equal(a.Hosts, b.Hosts) }
 	c.check(slices.EqualFunc(m.Endpoints, says.Endpoints, same), "endpoints: the manifest says %v, the plugin %v",
 		m.Endpoints, says.Endpoints)

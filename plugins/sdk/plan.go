@@ -30,11 +30,8 @@ func CheckDecision(d *Description, decision *Decision) error {
 		plan.GetEndpoint())
 	verbs := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	c.check(slices.Contains(verbs, plan.GetMethod()), "the plan's method %q is none of %v", plan.GetMethod(), verbs)
-	parsed, err := url.Parse(plan.GetPath())
-	plain := err == nil && strings.HasPrefix(plan.GetPath(), "/") && parsed.Host == "" && parsed.RawQuery == "" &&
-		parsed.Fragment == "" &&
-		!slices.Contains(strings.Split(parsed.Path, "/"), "..")
-	c.check(plain, "the plan's path %q must begin with a slash and have no host, query, fragment or '..'",
+	c.check(isPlainPath(plan.GetPath()),
+		"the plan's path %q must begin with a slash and have no host, query, fragment or '..'",
 		plan.GetPath())
 	for name, value := range plan.GetHeaders() {
 		c.header(name)
@@ -50,8 +47,16 @@ func CheckDecision(d *Description, decision *Decision) error {
 		c.check(strings.Count(h.GetTemplate(), SecretPlaceholder) == 1, "the template of header %s must hold %s once",
 			h.GetHeader(), SecretPlaceholder)
 	}
+	c.planCredentials(d, plan)
 	c.success(plan.GetSuccess())
 	return c.err()
+}
+
+// isPlainPath reports whether a text is an absolute path without anything else of a URL.
+func isPlainPath(path string) bool {
+	parsed, err := url.Parse(path)
+	return err == nil && strings.HasPrefix(path, "/") && parsed.Host == "" && parsed.RawQuery == "" &&
+		parsed.Fragment == "" && !slices.Contains(strings.Split(parsed.Path, "/"), "..")
 }
 
 // success checks that a success rule is valid.

@@ -20,8 +20,11 @@ func CheckResult(d *Description, answer proto.Message) error {
 	case *Decision:
 		return CheckDecision(d, a)
 	case *Translation:
-		c.check(a.GetOrder() != nil || a.GetCancellation().GetPlatformOrderId() != "" || a.GetIgnored() != "",
-			"it says neither that it is an order, or which it cancels, nor why it is ignored")
+		callback := a.GetCallback() != nil
+		c.check(a.GetOrder() != nil || a.GetCancellation().GetPlatformOrderId() != "" || a.GetIgnored() != "" ||
+			callback, "it says neither that it is an order, or which it cancels, nor why it is ignored")
+		c.check(!callback || slices.Contains(d.GetCapabilities(), CapabilityActionCallback),
+			"it is a callback, which needs the capability %s", CapabilityActionCallback)
 	case *pb.FindingsChunk:
 		for _, f := range a.GetFindings() {
 			c.check(f.GetRule() != "" &&

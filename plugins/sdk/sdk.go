@@ -39,14 +39,22 @@ type (
 	Plan = pb.Plan
 	// SecretHeader is a header of a plan that carries a secret.
 	SecretHeader = pb.SecretHeader
+	// Credential is a credential that the hub produces for the requests of plans.
+	Credential = pb.Credential
+	// OAuth2 is an access token, as a credential; see ClientCredentials.
+	OAuth2 = pb.OAuth2
+	// RequestSignature is an HMAC of the request, as a credential; see Signed.
+	RequestSignature = pb.RequestSignature
 	// SuccessRule defines which responses to a plan are a success.
 	SuccessRule = pb.SuccessRule
 	// Response is the aggregator's response to a plan.
 	Response = pb.Response
 	// InboundRequest is a request from the aggregator.
 	InboundRequest = pb.InboundRequest
-	// Translation is the meaning of an inbound request; see Placed, Cancelled and Ignored.
+	// Translation is the meaning of an inbound request; see Placed, Cancelled, Callback and Ignored.
 	Translation = pb.Translation
+	// InboundReply is the plugin's own response to an inbound request; see JSONReply.
+	InboundReply = pb.InboundReply
 	// NewOrder is an order in the hub's normal form.
 	NewOrder = pb.NewOrder
 	// Order is an order that the hub knows.
@@ -197,6 +205,12 @@ func Placed(order *NewOrder) (*Translation, error) {
 func Cancelled(platformOrderID, reason string) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Cancellation{
 		Cancellation: &pb.Cancellation{PlatformOrderId: platformOrderID, Reason: reason}}}, nil
+}
+
+// Callback returns the translation of an inbound request that has the outcome of an
+// action. The hub then calls InterpretCallback with the same request.
+func Callback() (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_Callback{Callback: &pb.ActionCallback{}}}, nil
 }
 
 // Ignored returns the translation of an inbound request that needs no action. The

@@ -60,7 +60,7 @@ func host() {
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, what)
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)
 }
 
 func TestPluginEndsWithItsKilledHost(t *testing.T) {

@@ -27,23 +27,32 @@ const maxCallTime = time.Minute
 type Server struct {
 	plugin      Plugin
 	description *Description
-	settings    settingsChecker
+	settings    schemaChecker
+	parameters  map[string]schemaChecker // by action
 	log         *slog.Logger
 	calls       *inFlight
 }
 
-// NewServer returns a server for a plugin. It returns an error if the plugin's description or settings schema is
+// NewServer returns a server for a plugin. It returns an error if the plugin's description or a schema in it is
 // invalid. Calls log to the logger.
 func NewServer(p Plugin, log *slog.Logger) (*Server, error) {
 	about, err := describe(p)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := newSettingsChecker(about.SettingsSchema)
+	settings, err := newSchemaChecker(settingsField, about.SettingsSchema)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{plugin: p, description: about, settings: settings, log: log, calls: newInFlight()}, nil
+	s := &Server{plugin: p, description: about, settings: settings, parameters: map[string]schemaChecker{}, log: log,
+		calls: newInFlight()}
+	for _, offer := range about.GetActions() {
+		s.parameters[offer.GetName()], err = newSchemaChecker(parametersField, offer.GetParametersSchema())
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // describe returns the description of a plugin with protocol and capabilities filled in.

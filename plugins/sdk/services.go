@@ -18,7 +18,7 @@ func (p pluginService) Describe(context.Context, *pb.DescribeRequest) (*pb.Descr
 
 // Configure validates settings, first by the schema and then by the plugin.
 func (p pluginService) Configure(ctx context.Context, req *pb.ConfigureRequest) (*pb.ConfigureResponse, error) {
-	problems := p.s.settings.check(req.GetCall().GetSettings())
+	problems := p.s.settings.checkSettings(req.GetCall().GetSettings())
 	if configurer, ok := p.s.plugin.(Configurer); ok && len(problems) == 0 {
 		var err error
 		if problems, err = configurer.Configure(ctx, req.GetCall()); err != nil {
@@ -148,10 +148,27 @@ type actionsService struct {
 	s *Server
 }
 
-// PlanAction plans a feature action.
+// PlanAction plans a feature action. Parameters that the schema of the action rejects do not reach the plugin.
 func (a actionsService) PlanAction(ctx context.Context, req *pb.ActionRequest) (*pb.Decision, error) {
-	return withCapability(a.s, CapabilityActionPlan,
-		func(p ActionPlanner) (*pb.Decision, error) { return p.PlanAction(ctx, req) })
+	return withCapability(a.s, CapabilityActionPlan, func(p ActionPlanner) (*pb.Decision, error) {
+		if err := a.s.checkParameters(req); err != nil {
+			return nil, err
+		}
+		return p.PlanAction(ctx, req)
+	})
+}
+
+// checkParameters refuses parameters that the schema of an action rejects. The plugin itself refuses actions that it
+// does not offer.
+func (s *Server) checkParameters(req *pb.ActionRequest) error {
+	checker, offered := s.parameters[req.GetAction()]
+	if !offered || len(req.GetParameters()) == 0 {
+		return nil
+	}
+	if problems := checker.checkParameters(req.GetParameters()); len(problems) > 0 {
+		return Refusef("%s %s", joinPath("parameters", problems[0].Path), problems[0].Message)
+	}
+	return nil
 }
 
 // InterpretResponse interprets the aggregator's response to an action.

@@ -60,7 +60,7 @@ type (
 		Additional  *struct {
 			Accompaniments string `json:"accompaniments,omitempty"`
 			Quantity       string `json:"quantity,omitempty" as:"count"`
-			Unit           string `json:"unit,omitempty" as:"one of kg ounces pounds pieces scoop litre ml gram inches slices"`
+			Unit           string `json:"unit,omitempty" as:"unit"`
 		} `json:"additionalInfo,omitempty"`
 		AddOns []struct {
 			ID     string `json:"id" as:"id"`
@@ -86,7 +86,7 @@ type (
 		At       string `json:"at" as:"instant"`
 	}
 	deliveryB struct {
-		State string `json:"state" as:"one of rider_assigned rider_unassigned rider_at_store picked_up rider_at_customer delivered no_rider"`
+		State string `json:"state" as:"rider state"`
 		Rider *struct {
 			Name  string `json:"name"`
 			Phone string `json:"phone"`

@@ -81,15 +81,15 @@ func withFault(t *testing.T, body string) *harness {
 
 func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 	b := withFault(t, `{"kind":"fail","times":1}`)
-	require.Equal(t, httpReply{503, `{"message":"told to fail"}`}, b.sendAsHub("7", "POST", acceptRoute, `{}`))
+	require.Equal(t, httpReply{503, `{"message":"configured to fail"}`}, b.sendAsHub("7", "POST", acceptRoute, `{}`))
 	require.Equal(t, 200, b.sendAsHub("7", "POST", acceptRoute, `{}`).status)
 	var received []Received
 	b.admin("GET", "7/a/received", "", &received)
 	require.Equal(t, []string{"fail", ""}, []string{received[0].Fault, received[1].Fault})
 
 	b = withFault(t, `{"kind":"refuse","call":"menu"}`)
-	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"told to refuse","problems":[]}`,
-		"b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
+	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"configured to reject","problems":[]}`,
+		"b": `{"message":"configured to reject"}`, "c": `{"code":422,"failed":[],"msg":"configured to reject"}`} {
 		p := goldenPlans(t, "aggregator"+letter)["menu"]
 		require.Equal(t, says, b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
 		require.Empty(t, b.storesOf(letter), "a rejected menu is not stored")

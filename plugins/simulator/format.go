@@ -23,8 +23,8 @@ func (f formatErrors) Error() string { return strings.Join(f, "; ") }
 
 // decodeStrict decodes a body into a struct that describes its format. Unknown members, missing members without
 // omitempty, and null are errors. The tag `as` restricts strings. Its values are id (not empty), decimal, count (a
-// whole number), instant (RFC 3339), time (HH:MM:SS), span (two times) and weekday. Other values are "one of" and the
-// allowed words.
+// whole number), instant (RFC 3339), time (HH:MM:SS), span (two times), and the names of formatWords. Other values are
+// "one of" and the allowed words.
 func decodeStrict[T any](body []byte) (T, error) {
 	var into T
 	var value any
@@ -126,8 +126,15 @@ var (
 	decimalText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 	countText   = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 	timeText    = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$`)
-	weekdays    = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 )
+
+// formatWords are the words of each set of words that a tag `as` names.
+var formatWords = map[string]string{
+	"weekday": "monday tuesday wednesday thursday friday saturday sunday",
+	"unit":    "kg ounces pounds pieces scoop litre ml gram inches slices",
+	"rider state": "rider_assigned rider_unassigned rider_at_store picked_up rider_at_customer delivered " +
+		"no_rider",
+}
 
 // mismatch returns the rule that a text violates, or "".
 func mismatch(text, as string) string {
@@ -148,10 +155,11 @@ func mismatch(text, as string) string {
 		start, end, _ := strings.Cut(text, "-")
 		wrong, rule = !timeText.MatchString(start) ||
 			!timeText.MatchString(end), "must be a span of a day such as 11:00:00-15:00:00"
-	case "weekday":
-		wrong, rule = !slices.Contains(weekdays, text), "must be a weekday"
 	default:
 		words, choice := strings.CutPrefix(as, "one of ")
+		if named, known := formatWords[as]; known {
+			words, choice = named, true
+		}
 		wrong, rule = choice && !slices.Contains(strings.Fields(words), text), "must be one of: "+words
 	}
 	if wrong {

@@ -217,9 +217,9 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, pathAggregato
 	if struck && v.kind == resultAccepted {
 		switch fault.Kind {
 		case FaultFail:
-			v = result{kind: resultFault, status: fault.Status, message: "told to fail"}
+			v = result{kind: resultFault, status: fault.Status, message: "configured to fail"}
 		case FaultRefuse:
-			v = result{kind: resultRejected, message: "told to refuse"}
+			v = result{kind: resultRejected, message: "configured to reject"}
 		}
 	}
 	if v.kind == resultAccepted {
@@ -244,7 +244,7 @@ func (s *Simulator) apply(at *accountState, account Account, call Call, t update
 	case call == CallItemState:
 		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(account, t)}
 	case call == CallItemsOOS:
-		return result{kind: resultAccepted, message: "the customer was told",
+		return result{kind: resultAccepted, message: "the customer was informed",
 			phone: maskedPhone(t.order), pin: pinOf(t.order)}
 	case t.requestID != "":
 		return s.sendContactLater(at, account, t)

@@ -152,11 +152,11 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 	} {
 		b := newHarness(t, nil)
 		b.sendMenu(letter)
-		tell := func(request, body string) httpReply {
+		send := func(request, body string) httpReply {
 			method, path, _ := strings.Cut(request, " ")
 			return b.sendAsHub("7", method, "/"+letter+path, body)
 		}
-		r := tell(c.items, fmt.Sprintf(c.off, false))
+		r := send(c.items, fmt.Sprintf(c.off, false))
 		require.Equal(t, 200, r.status, r.text)
 		require.Contains(t, r.text, "pie", "unknown items are reported")
 		stores := b.storesOf(letter)
@@ -170,8 +170,8 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 				require.NotEqual(t, "dal", l.Ref, "what is off is not ordered")
 			}
 		}
-		tell(c.items, fmt.Sprintf(c.off, true))
-		require.Less(t, tell(c.state, c.closed).status, 300)
+		send(c.items, fmt.Sprintf(c.off, true))
+		require.Less(t, send(c.state, c.closed).status, 300)
 		stores = b.storesOf(letter)
 		require.Equal(t, []any{false, 0, 0}, []any{stores[0].Open, len(stores[0].DisabledItems),
 			len(stores[0].DisabledOptions)})
@@ -203,7 +203,7 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 		short := goldenPlans(t, "aggregator"+letter)["items-oos"]
 		r := b.sendAsHub("7", short.Method, "/"+letter+short.Path, string(short.Body))
 		if letter == "a" {
-			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was told","pin":"\d{4}"`,
+			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was informed","pin":"\d{4}"`,
 				r.text)
 		}
 		var o Order

@@ -10,8 +10,9 @@
     slots.forEach((slot, i) => slot.classList.toggle("chart-on", i >= first && i <= last));
     const summary = plot.closest("figure").querySelector(".chart-summary");
     summary.dataset.words ??= summary.textContent;
-    const range = `${slots[first]?.dataset.text.split("–")[0]}–${slots[last]?.dataset.text.split("–")[1].split(" · ")[0]}`;
-    const words = from < 0 ? summary.dataset.words : first === last ? slots[first].dataset.text : range;
+    const since = slots[first]?.dataset.text.split("–")[0];
+    const until = slots[last]?.dataset.text.split("–")[1].split(" · ")[0];
+    const words = from < 0 ? summary.dataset.words : first === last ? slots[first].dataset.text : `${since}–${until}`;
     summary.textContent = words;
     if (from >= 0) {
       plot.setAttribute("aria-valuenow", to);
@@ -25,10 +26,11 @@
   };
 
   // Opens the list of the selected bars.
-  const open = (plot) => {
-    const chosen = plot.querySelectorAll(".chart-on");
-    if (!plot.dataset.list || !chosen.length) return;
-    const range = new URLSearchParams({ from: chosen[0].dataset.from, to: [...chosen].at(-1).dataset.to });
+  const open = (plot, { from, to }) => {
+    if (!plot.dataset.list) return;
+    const slots = slotsOf(plot);
+    const range = new URLSearchParams({ from: slots[Math.min(from, to)].dataset.from,
+      to: slots[Math.max(from, to)].dataset.to });
     location.href = `${plot.dataset.list}?${range}`;
   };
 
@@ -39,14 +41,17 @@
   };
   const plotOf = (event) => event.target.closest?.(".chart-plot[role=slider]");
 
+  // Makes the plots usable. An update replaces bars and summaries, so it shows the selections anew.
   const upgrade = () => {
-    for (const plot of document.querySelectorAll(".chart-plot:not([role])")) {
+    for (const plot of document.querySelectorAll(".chart-plot")) {
       const count = slotsOf(plot).length;
       if (!count) continue;
       for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-label": plot.dataset.label,
         "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": count - 1,
         "aria-valuetext": slotsOf(plot).at(-1).dataset.text })) plot.setAttribute(name, value);
       plot.querySelector("svg").setAttribute("aria-hidden", "true");
+      const selection = state.get(plot);
+      if (selection) show(plot, selection.from, selection.to);
     }
   };
   upgrade();
@@ -70,9 +75,10 @@
   });
   document.addEventListener("pointerup", (event) => {
     const plot = plotOf(event);
-    if (!plot || !state.get(plot)?.drags) return;
+    const selection = plot && state.get(plot);
+    if (!selection?.drags) return;
     state.delete(plot);
-    open(plot);
+    open(plot, selection);
   });
   document.addEventListener("pointercancel", (event) => { const plot = plotOf(event); if (plot) leave(plot); });
   document.addEventListener("pointerout", (event) => {
@@ -105,7 +111,7 @@
       if (!event.shiftKey) selection.from = selection.to;
       show(plot, selection.from, selection.to);
     } else if (event.key === "Enter") {
-      open(plot);
+      open(plot, selection);
     } else {
       return;
     }

@@ -52,7 +52,8 @@
     for (const start of open) lines[start].end = lines.length - 1;
     return lines;
   };
-  const plainLines = (text) => text.split("\n", maxLines).map((line) => ({ depth: 0, text: line, parent: -1, plain: true }));
+  const plainLines = (text) =>
+    text.split("\n", maxLines).map((line) => ({ depth: 0, text: line, parent: -1, plain: true }));
   const isJSON = (text) => {
     try {
       JSON.parse(text);
@@ -82,7 +83,8 @@
     return span;
   };
 
-  const kinds = { '"': "payload-string", "{": "payload-mark", "[": "payload-mark", "}": "payload-mark", "]": "payload-mark" };
+  const mark = "payload-mark";
+  const kinds = { '"': "payload-string", "{": mark, "[": mark, "}": mark, "]": mark };
 
   class Payload {
     constructor(figure) {
@@ -90,7 +92,8 @@
       figure.append(tools.content.cloneNode(true));
       figure.classList.add("payload-ready");
       figure.setAttribute("hx-morph-skip", ""); // updates keep an unchanged body, which its id names
-      for (const name of ["query", "count", "previous", "next", "fold", "all", "box", "tree", "path", "copy-path", "copy-value"]) {
+      for (const name of ["query", "count", "previous", "next", "fold", "all", "box", "tree", "path", "copy-path",
+        "copy-value"]) {
         this[name] = figure.querySelector(".payload-" + name);
       }
       this.tree.id = figure.id + "-lines";
@@ -134,8 +137,7 @@
       this.matches = [];
       const json = !this.lines[0].plain;
       this.path.hidden = !json;
-      this.fold.hidden = !json || this.lines.length < 3;
-      this.fold.textContent = words.fold;
+      this.fold.hidden = !this.lines.some((line) => this.canFold(line));
       this.layout();
       this.find();
     }
@@ -166,6 +168,7 @@
         this.visible.push(i);
         if (this.folded.has(i)) i = this.lines[i].end;
       }
+      this.fold.textContent = this.folded.size ? words.unfold : words.fold;
       this.tree.style.height = this.visible.length * lineHeight + "px";
       this.drawn = null;
       this.draw();
@@ -248,13 +251,17 @@
       this.layout();
     }
 
+    // Reports whether "fold all" folds a line: it opens an object or array below the top.
+    canFold(line) {
+      return line.end !== undefined && line.depth > 0;
+    }
+
     foldAll() {
       const fold = !this.folded.size;
       this.folded.clear();
       if (fold) {
-        this.lines.forEach((line, i) => { if (line.end !== undefined && line.depth) this.folded.add(i); });
+        this.lines.forEach((line, i) => { if (this.canFold(line)) this.folded.add(i); });
       }
-      this.fold.textContent = fold ? words.unfold : words.fold;
       this.active = 0;
       this.box.scrollTop = 0;
       this.layout();
@@ -265,7 +272,8 @@
       const at = this.visible.indexOf(this.active);
       const line = this.lines[this.active];
       const page = Math.floor(this.box.clientHeight / lineHeight) - 1;
-      const move = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+      const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+      const move = moves[event.key];
       if (move) {
         const closes = (n) => this.lines[this.visible[n]].closes;
         let to = Math.min(this.visible.length - 1, Math.max(0, at + move));

@@ -124,18 +124,23 @@ func (r *run) newPoster(host, path, authorization string) *poster {
 func (p *poster) post(body []byte) { check(p.try(body)) }
 
 // try posts a body. It fails unless the response is 200.
-func (p *poster) try(body []byte) error {
+func (p *poster) try(body []byte) error { return p.send(fasthttp.MethodPost, "", body) }
+
+// put puts a body at a path below that of the poster. It ends the measurement unless the response is 200.
+func (p *poster) put(path string, body []byte) { check(p.send(fasthttp.MethodPut, path, body)) }
+
+func (p *poster) send(method, path string, body []byte) error {
 	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
 	defer fasthttp.ReleaseResponse(response)
-	request.SetRequestURI(p.uri)
-	request.Header.SetMethod(fasthttp.MethodPost)
+	request.SetRequestURI(p.uri + path)
+	request.Header.SetMethod(method)
 	request.Header.SetContentType("application/json")
 	request.Header.Set("Authorization", p.authorization)
 	request.SetBodyRaw(body)
 	err := p.client.Do(request, response)
 	if err == nil && response.StatusCode() != fasthttp.StatusOK {
-		err = fmt.Errorf("%s: %d: %s", p.uri, response.StatusCode(), response.Body())
+		err = fmt.Errorf("%s%s: %d: %s", p.uri, path, response.StatusCode(), response.Body())
 	}
 	return err
 }

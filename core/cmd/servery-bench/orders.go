@@ -102,7 +102,7 @@ func (s *shop) verifyOrders(want int) {
 }
 
 // intakeFloorCommand is the floor of order intake, in a separate process as the hub is. It decodes an order and
-// stores its row, one INSERT a request.
+// stores its row, one INSERT a request. It changes the state of an order by one UPDATE.
 type intakeFloorCommand struct {
 	Database    string `required:"" help:"Address of the database."`
 	Connections int    `required:"" help:"How many connections to it."`
@@ -129,6 +129,14 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 				now(), ?) RETURNING id`,
 			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.DeliveryMode, c.Body()).Scan(&id)
 		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "order_id": id}))
+	})
+	app.Put("/:id", func(c *fiber.Ctx) error {
+		change, invalid := order.DecodeChange(c.Body())
+		var from string
+		err := db.QueryRowContext(c.UserContext(),
+			`UPDATE floor_orders SET state = ?, events = events + 1, updated_at = now() WHERE business_id = 1 AND id = ?
+				RETURNING state`, change.To, c.Params("id")).Scan(&from)
+		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "message": from}))
 	})
 	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	ctx, stop := untilStdinEnds(ctx, time.Hour, listener.Addr())

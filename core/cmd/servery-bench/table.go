@@ -115,6 +115,11 @@ func orderRows() []measurement {
 				"processor time of hub and PostgreSQL for an order and its delivery, " +
 					"%d orders over %d connections; at %d/s %.0f µs"},
 		}},
+		{measureStatuses, []row{
+			{"orders/statuses", perSecond, ">= 100%", "%d changes of the states of %d orders, durable, over %d " +
+				"connections, nobody subscribed; floor: a server that does one UPDATE"},
+			{"orders/statuses delivered", perSecond, ">= 50%", "%d to one endpoint, PUT to arrival; floor: as above"},
+		}},
 		{measureOrderRetry, []row{{"orders/retry", perSecond, ">= 80%", "%d failed orders, POST to last arrival; " +
 			"floor: a drain of as many"}}},
 	}

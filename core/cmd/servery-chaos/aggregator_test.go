@@ -106,14 +106,14 @@ func (a *aggregators) record(response *http.Response) error {
 	if err != nil {
 		return err
 	}
-	var told struct{ State string }
-	if err := json.NewDecoder(sent).Decode(&told); err != nil {
+	var received struct{ State string }
+	if err := json.NewDecoder(sent).Decode(&received); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.relayed = append(a.relayed,
-		relayedStatus{order, told.State, response.Request.Header.Get("X-Request-Id"), response.StatusCode < 300})
+		relayedStatus{order, received.State, response.Request.Header.Get("X-Request-Id"), response.StatusCode < 300})
 	return nil
 }
 

@@ -54,11 +54,11 @@ func (s *chaosRun) checkOrders(where string, arrivals []arrival, atLeast func(*a
 	for id, order := range s.load.orders {
 		came, expected := firsts[id], order.expected()
 		if len(came) < atLeast(order) {
-			s.t.Errorf("lost: %s was told %v of order %d (%s), %d steps of which were accepted", where, came, id,
+			s.t.Errorf("lost: %s received %v of order %d (%s), %d steps of which were accepted", where, came, id,
 				order.key, order.steps)
 		}
 		if len(came) > len(expected) || !slices.Equal(came, expected[:len(came)]) {
-			s.t.Errorf("out of order: %s was told %v of order %d (%s)", where, came, id, order.key)
+			s.t.Errorf("out of order: %s received %v of order %d (%s)", where, came, id, order.key)
 		}
 		for _, what := range came {
 			if !accepted[fmt.Sprint(id, what)] {
@@ -122,11 +122,11 @@ func (s *chaosRun) checkIDs(where string, arrivals []arrival) {
 	for _, a := range arrivals {
 		event := fmt.Sprint(a.order, " ", a.content)
 		if id, known := idOf[event]; known && id != a.webhookID {
-			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id,
+			s.t.Errorf("doubled: %s received %s under %s and %s; of the order it received %v", where, event, id,
 				a.webhookID, eventsOf(a.order, arrivals))
 		}
 		if other, known := eventOf[a.webhookID]; known && other != event {
-			s.t.Errorf("confused: %s was told %s and %s under %s", where, event, other, a.webhookID)
+			s.t.Errorf("confused: %s received %s and %s under %s", where, event, other, a.webhookID)
 		}
 		idOf[event], eventOf[a.webhookID] = a.webhookID, event
 	}
@@ -154,7 +154,7 @@ func (s *chaosRun) checkRelays() {
 			keys[event] = r.key
 		}
 		if keys[event] != r.key {
-			s.t.Errorf("doubled: aggregator B was told %s under %s and %s", event, keys[event], r.key)
+			s.t.Errorf("doubled: aggregator B received %s under %s and %s", event, keys[event], r.key)
 		}
 		accepted[event] = accepted[event] || r.accepted
 	}
@@ -164,11 +164,11 @@ func (s *chaosRun) checkRelays() {
 		}
 		came := firsts[order.key]
 		if len(came) < order.steps {
-			s.t.Errorf("lost: aggregator B was told %v of order %d (%s), %d statuses of which were accepted", came, id,
+			s.t.Errorf("lost: aggregator B received %v of order %d (%s), %d statuses of which were accepted", came, id,
 				order.key, order.steps)
 		}
 		if len(came) > len(riderStatusesB) || !slices.Equal(came, riderStatusesB[:len(came)]) {
-			s.t.Errorf("out of order: aggregator B was told %v of order %d (%s)", came, id, order.key)
+			s.t.Errorf("out of order: aggregator B received %v of order %d (%s)", came, id, order.key)
 		}
 		for _, state := range came {
 			if !accepted[order.key+" "+state] {

@@ -79,26 +79,26 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the connection broke
 	}
 	event := r.Header.Get("X-Event-Type")
-	var told webhookBody
+	var received webhookBody
 	_, unsigned := webhook.Verify(e.knownSecrets(), webhook.SignatureOf(r.Header), content, time.Now())
-	err = errors.Join(json.Unmarshal(content, &told), eventtest.Validate(core.EventType(event), content),
-		checkTimestamp(r.Header.Get("webhook-timestamp")), unsigned, checkStats(told.Stats))
-	a := arrival{webhookID: r.Header.Get("webhook-id"), order: told.OrderID, accepted: true}
+	err = errors.Join(json.Unmarshal(content, &received), eventtest.Validate(core.EventType(event), content),
+		checkTimestamp(r.Header.Get("webhook-timestamp")), unsigned, checkStats(received.Stats))
+	a := arrival{webhookID: r.Header.Get("webhook-id"), order: received.OrderID, accepted: true}
 	switch event {
 	case "order_placed":
-		a.order, a.content = told.Order.Details.ID, "Placed"
-		for _, platform := range told.Order.Details.Platforms {
+		a.order, a.content = received.Order.Details.ID, "Placed"
+		for _, platform := range received.Order.Details.Platforms {
 			a.key = platform.ID
 		}
 		a.accepted = !e.rejecting.Load() || a.order%2 == 0
 	case "order_status_update":
-		a.content = told.NewState
+		a.content = received.NewState
 	case "rider_status_update":
-		a.content = "rider " + told.Rider.State
+		a.content = "rider " + received.Rider.State
 	case "webhook_retry":
-		a.content, a.retried, a.failed = event+" "+told.Retry, told.Retried, told.Failed
+		a.content, a.retried, a.failed = event+" "+received.Retry, received.Retried, received.Failed
 	default:
-		a.content = event + " " + told.Reference
+		a.content = event + " " + received.Reference
 	}
 	e.mu.Lock()
 	e.arrivals = append(e.arrivals, a)

@@ -51,7 +51,9 @@ var allowedImports = []struct {
 		"core/internal/postgres/batch", "core/internal/postgres/cache", "core/internal/postgres/compress",
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
-	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk"}},
+	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
+	{"core/relay", []string{"core", "core/queue", "core/retry", "plugins/sdk/signature"}},
+	{"plugins/sdk/signature", nil},
 	{"core/internal/devpg", nil},
 	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
@@ -67,13 +69,14 @@ var allowedImports = []struct {
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
 	{"deploy/check/prose", nil},
-	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
+	{"plugins/…", []string{"plugins/sdk", "plugins/sdk/signature", "plugins/proto"}},
 	{"deploy/check/buildtest", nil},
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit",
-	"access", "access/oidc", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem",
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "relay", "relay/jwks",
+	"credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console", "presence",
+	"checklist", "toggle", "problem",
 	"inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
@@ -110,6 +113,7 @@ var libraries = map[string][]string{
 	"code.dny.dev/ssrf":              {"core/webhook"},
 	"github.com/coreos/go-oidc":      {"core/access/oidc"},
 	"golang.org/x/oauth2":            {"core/access/oidc"},
+	"github.com/go-jose/go-jose":     {"core/relay/jwks"},
 	"github.com/getkin/kin-openapi":  {}, // only in tests
 	"github.com/stretchr/testify": {"core/internal/hubtest", "core/internal/installtest", "plugins/plugintest",
 		"adminui/internal/…"},

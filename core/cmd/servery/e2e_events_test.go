@@ -207,7 +207,7 @@ func (w *scenarioHub) orderTriggers() []eventTrigger {
 			reported := w.callHub("POST", "/hub/api/v1/orders/items-oos/",
 				fields{"order_upipr_id": w.orders["aggregator-a"], "items_oos": []any{fields{"ref_id": item}}})
 			return fields{"reference_id": reported["reference_id"], "platform": "aggregator-a", "success": true,
-				"data.message": "the customer was told"}
+				"data.message": "the customer was informed"}
 		}},
 		{core.FeatureAction, func() fields {
 			action := w.callHub("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/",

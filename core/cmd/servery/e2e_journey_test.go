@@ -188,9 +188,9 @@ func TestWebhookCanBeDisabledAndMoved(t *testing.T) {
 	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10)
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.client.authorization, `{"active": false}`).Status)
 	silent := j.post(t, sampleStores)
-	withCallback := j.post(t, map[string]any{"callback_url": j.sink.url + "/told",
+	withCallback := j.post(t, map[string]any{"callback_url": j.sink.url + "/outcome",
 		"stores": []any{map[string]any{"ref_id": "S-1"}}})
-	j.sink.await(t, withCallback, "/told", j.client.callbackSecret)
+	j.sink.await(t, withCallback, "/outcome", j.client.callbackSecret)
 	changed := map[string]any{"active": true, "url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}}
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.client.authorization, changed).Status)
 	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)

@@ -243,7 +243,7 @@ func (l *load) requireEnded(t *testing.T, ledger testDatabase) {
 	}
 	for reference, job := range jobs {
 		if _, known := l.accepted[reference]; !known {
-			require.Contains(t, l.unknown, job.requestID, "accepted as %s without having been told so", reference)
+			require.Contains(t, l.unknown, job.requestID, "accepted as %s without a response that says so", reference)
 			require.Equal(t, "done", job.state, "the job of %s", reference)
 		}
 	}

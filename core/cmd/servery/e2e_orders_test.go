@@ -261,7 +261,7 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 	require.Empty(t, sink.problems)
 	require.Zero(t, ledger.number(t, `SELECT count(*) FROM deliveries WHERE state <> 'delivered'`))
 	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`),
-		"every order is told of, and no other")
+		"every order is reported, and no other")
 	ids := map[string]bool{}
 	for order, moved := range k.accepted {
 		require.GreaterOrEqual(t, len(sink.byOrder[order]), 1+moved)
@@ -273,7 +273,7 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 		idOf, firsts := map[string]string{}, []string{}
 		for _, one := range list {
 			if id, known := idOf[one.what]; known {
-				require.Equal(t, id, one.webhookID, "order %d was told of %s under two ids", order, one.what)
+				require.Equal(t, id, one.webhookID, "order %d was reported as %s under two ids", order, one.what)
 				repeated++
 				continue
 			}
@@ -293,15 +293,17 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 0)
-	rounds := 50
+	rounds := *kills
 	if testing.Short() {
 		rounds = 6
 	}
+	var at []time.Time
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
 	for range rounds {
 		k.awaitSuccesses(t, rand.Int64N(40)) // the time of the crash is an input of the test
 		n := rand.IntN(2)
+		at = append(at, time.Now())
 		hubs[n].kill()
 		hubs[n] = startHub(t, env)
 		k.setHubs(hubs[0].url, hubs[1].url)
@@ -310,6 +312,7 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 	k.stop()
 	require.Greater(t, len(k.orders), 2*rounds)
 	k.requireNothingLost(t, sink, database)
+	logTakeovers(t, database, at)
 }
 
 func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {

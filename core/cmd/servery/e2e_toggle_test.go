@@ -133,7 +133,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	await(true, 2)
 	eventually(t, waitTimeout, func() error {
 		if events := toggleEvents(t, sink); len(events) < len(want) {
-			return fmt.Errorf("told of %v", events)
+			return fmt.Errorf("reported: %v", events)
 		}
 		return nil
 	})

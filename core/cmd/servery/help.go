@@ -53,14 +53,14 @@ var examples = map[string][]string{
 	"plugin run":           {"./tasty request.json"},
 	"plugin describe":      {"./tasty", "./tasty --manifest"},
 	"plugin list":          {""},
-	"plugin install":       {"bin/plugins/tasty"},
+	"plugin install":       {"bin/plugins/tasty", "bin/plugins/tasty --wait"},
 	"plugin enable":        {"tasty"},
 	"plugin disable":       {"tasty"},
 	"plugin remove":        {"tasty"},
-	"plugin upgrade":       {"bin/plugins/tasty"},
+	"plugin upgrade":       {"bin/plugins/tasty", "bin/plugins/tasty --wait --timeout 2m"},
 	"plugin faults":        {"tasty", "tasty --stack"},
 	"plugin retry":         {"tasty", "tasty 17 18"},
-	"plugin logs":          {"tasty"},
+	"plugin logs":          {"tasty", "tasty --follow"},
 }
 
 // notes are texts for the help of commands, before the examples.

@@ -28,7 +28,8 @@ func TestListenRejectsConflictingFlags(t *testing.T) {
 		"--forward http://a.example --forward-timeout=0s": {"--forward-timeout: must be longer than 0"},
 		"--delay=-1s":                                     {"must not be negative"},
 		"--fail-first=-1":                                 {"must not be negative"},
-		"--secret hush-hush":                              {"--secret number 1: a signing secret must begin with whsec_"},
+		"--secret hush-hush": {
+			"--secret number 1: a signing secret must begin with whsec_"},
 		"--secret " + secret + " --secret " + secret[:30]: {"--secret number 2: "},
 		"--status 99 --hang --drop --forward nowhere": {"--status: ", "--forward: ",
 			"--status and --hang and --drop and --forward cannot"},

@@ -107,7 +107,7 @@ func TestListenChecksSignatures(t *testing.T) {
 			row.change(request)
 		}
 		response, _ := exchange(t, request)
-		require.Equal(t, http.StatusOK, response.StatusCode, "what is not verified is returned as told all the same")
+		require.Equal(t, http.StatusOK, response.StatusCode, "what is not verified gets the configured response too")
 		lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
 		require.Contains(t, lines[len(lines)-1], row.printed)
 		require.Contains(t, lines[len(lines)-1], id.String()+"  attempt 1 ")
@@ -144,7 +144,7 @@ func TestListenFailsFirstAttempts(t *testing.T) {
 	nameless, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.url, strings.NewReader("{}"))
 	require.NoError(t, err)
 	response, _ := exchange(t, nameless)
-	require.Equal(t, 202, response.StatusCode, "attempts without a webhook-id cannot be told apart")
+	require.Equal(t, 202, response.StatusCode, "attempts without a webhook-id cannot be distinguished")
 	require.Zero(t, l.end())
 	require.Contains(t, l.stdout.String(), "(no event type)       (no webhook-id)")
 	require.Contains(t, l.stdout.String(), "9 deliveries, 2 distinct webhook-ids, 0 verified, 0 not verified")

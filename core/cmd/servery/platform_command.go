@@ -27,7 +27,7 @@ type platformSet struct {
 	Plugin   string            `help:"Id of its plugin, or own. Another plugin drops settings, endpoints and secrets."`
 	Settings string            `placeholder:"JSON" help:"Settings of the plugin, as JSON or @FILE."`
 	Endpoint map[string]string `placeholder:"NAME=URL" help:"Base URL of an endpoint, or empty."`
-	Secret   map[string]string `placeholder:"NAME=VALUE" help:"Secret, @FILE or empty."`
+	Secret   map[string]string `placeholder:"NAME[@REF]=VALUE" help:"Secret (of store REF), @FILE or empty."`
 	Accept   string            `enum:",hub,pos" default:"" placeholder:"hub|pos" help:"Acceptor of orders."`
 	Store    map[string]string `placeholder:"REF=ID" help:"The platform's id of a store, or empty."`
 }

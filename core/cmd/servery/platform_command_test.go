@@ -126,6 +126,34 @@ func TestPlatformCommands(t *testing.T) {
 	require.NotContains(t, stdout, "tasty-two", "all of it or nothing")
 }
 
+func TestSecretsOfStoresAndCertificatesAreChecked(t *testing.T) {
+	o := newOperator(t)
+	source := t.TempDir()
+	installtest.Plugin(t, source, "credentialed", "../../internal/hub/testdata/credentialed")
+	_, stderr := o.run("plugin", "install", filepath.Join(source, "credentialed"))
+	require.Empty(t, stderr)
+	stdout, _ := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
+	var created struct{ ID int }
+	require.NoError(t, json.Unmarshal([]byte(stdout), &created))
+	set := func(args ...string) (string, string) {
+		return o.run(append([]string{"platform", "set", "--business=" + strconv.Itoa(created.ID), "tasty",
+			"--plugin=credentialed"}, args...)...)
+	}
+	_, stderr = set("--secret=client_id@s1=x")
+	require.Contains(t, stderr, `secret "client_id": plugin credentialed has it only for the whole platform`)
+	_, stderr = set("--secret=moon@s1=x")
+	require.Contains(t, stderr, `plugin credentialed has no secret of that name`)
+	stdout, stderr = set("--secret=client_secret@s1=x", "--secret=client_id=y", "--secret=refresh_token=z",
+		"--secret=signing_key=k", "--secret=certificate=chain", "--secret=certificate_key=key",
+		"--endpoint=api=https://127.0.0.1", "--endpoint=slow=https://127.0.0.1",
+		"--endpoint=certified=https://127.0.0.1")
+	require.Contains(t, stdout,
+		"still missing: a valid pair of the secrets certificate and certificate_key\n", stderr)
+	stdout, _ = o.run("platform", "list", "--business="+strconv.Itoa(created.ID))
+	require.Contains(t, stdout, "client_secret@s1")
+}
+
 func TestPluginCommands(t *testing.T) {
 	o := newPluginOperator(t)
 	_, stderr := o.run("platform", "set", o.business, "tasty", "--plugin=aggregator-b")
@@ -215,7 +243,7 @@ func TestFailedPluginUpgradeKeepsTheInstalledVersion(t *testing.T) {
 	require.Contains(t, stderr, "sslmode of SERVERY_DATABASE_URL must be")
 	logText, err = os.ReadFile(into)
 	require.NoError(t, err)
-	require.Equal(t, string(good), string(logText), "what no hub is told of is not put there")
+	require.Equal(t, string(good), string(logText), "what no hub has is not put there")
 }
 
 func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
@@ -238,10 +266,21 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 
 	openTestDatabase(t, os.Getenv("SERVERY_DATABASE_URL")).exec(t,
 		`UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
+	nextBuild(t, built)
+	installed := func() string {
+		text, err := os.ReadFile(filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-a", sdk.ManifestName))
+		require.NoError(t, err)
+		return string(text)
+	}
 	stdout, stderr = o.run("plugin", "upgrade", built)
-	require.Contains(t, stdout,
-		fmt.Sprintf(`it rejects the settings of platform "tasty" of business %d: settings.brand `, created.ID),
-		stderr)
+	require.Empty(t, stdout)
+	rejected := fmt.Sprintf(`platform "tasty" of business %d: settings.brand got number, want string`, created.ID)
+	require.Contains(t, stderr, "is not installed: it rejects settings of 1 platforms:\n  "+rejected+"\n")
+	require.Contains(t, stderr, "--force")
+	require.NotContains(t, installed(), "# next", "the installed build stays")
+	stdout, stderr = o.run("plugin", "upgrade", built, "--force")
+	require.Contains(t, stdout, "it rejects the settings of "+rejected, stderr)
+	require.Contains(t, installed(), "# next")
 }
 
 func TestPlatformAliasCommands(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -31,11 +32,16 @@ func (c platformList) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
+		tokens, err := platforms.NewTokens(db).TokenStates(ctx, c.Business)
+		if err != nil {
+			return err
+		}
 		if c.JSON {
-			return out.show(true, listedPlatforms(list, all), "")
+			return out.show(true, listedPlatforms(list, all, tokens), "")
 		}
 		for _, p := range list {
 			printPlatform(out.stdout, p, aliasesOf(p.Name, all))
+			printTokens(out.stdout, tokensOf(p.Name, tokens))
 		}
 		return nil
 	})
@@ -60,6 +66,33 @@ func printPlatform(to io.Writer, p platforms.Platform, all []core.PlatformAlias)
 	}
 }
 
+// printTokens prints when access tokens were renewed, and why that fails.
+func printTokens(to io.Writer, tokens []platforms.TokenState) {
+	for _, s := range tokens {
+		name := s.Credential
+		if s.Store != "" {
+			name += " of store " + s.Store
+		}
+		if !s.RenewedAt.IsZero() {
+			fmt.Fprintf(to, "%20s token %s renewed at %s\n", "", name, s.RenewedAt.UTC().Format(time.RFC3339))
+		}
+		if !s.FailedAt.IsZero() {
+			fmt.Fprintf(to, "%20s token %s failed at %s: %s\n", "", name,
+				s.FailedAt.UTC().Format(time.RFC3339), s.Failure)
+		}
+	}
+}
+
+// tokensOf returns the state of the tokens of one platform.
+func tokensOf(platform string, all []platforms.TokenState) (list []platforms.TokenState) {
+	for _, s := range all {
+		if s.Platform == platform {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // aliasesOf returns the aliases of one platform.
 func aliasesOf(platform string, all []core.PlatformAlias) (list []core.PlatformAlias) {
 	for _, a := range all {
@@ -78,13 +111,17 @@ func aliasTexts(aliases []core.PlatformAlias) (list []string) {
 }
 
 // listedPlatforms returns the platforms with the names of the command line.
-func listedPlatforms(list []platforms.Platform, all []core.PlatformAlias) []map[string]any {
+func listedPlatforms(list []platforms.Platform, all []core.PlatformAlias,
+	tokens []platforms.TokenState) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, p := range list {
 		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses,
 			"secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
 		if names := aliasesOf(p.Name, all); len(names) > 0 {
 			out[i]["aliases"] = names
+		}
+		if states := tokensOf(p.Name, tokens); len(states) > 0 {
+			out[i]["tokens"] = states
 		}
 		if len(p.Settings) > 0 {
 			out[i]["settings"] = p.Settings

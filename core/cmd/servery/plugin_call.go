@@ -17,7 +17,7 @@ type pluginRun struct {
 	JSON bool   `help:"Print the response on one line."`
 }
 
-// Run makes one call and prints the result.
+// Run makes one call and prints the result, and then the plugin's log to standard error.
 func (c pluginRun) Run(ctx context.Context, out output) error {
 	text, err := readFile(c.File)
 	if err != nil {
@@ -27,13 +27,19 @@ func (c pluginRun) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	return c.with(func(_ string, running *plugintest.Running) error {
+	var called *plugintest.Running
+	err = c.with(func(_ string, running *plugintest.Running) error {
+		called = running
 		response, err := call.ResultJSON(ctx, running.Client)
 		if err != nil {
 			return err
 		}
 		return out.show(c.JSON, json.RawMessage(response), "%s", response)
 	})
+	if called != nil { // it has ended, and its log is complete
+		called.WriteLog(out.stderr, "log: ")
+	}
+	return err
 }
 
 func readFile(name string) ([]byte, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/installtest"
@@ -60,10 +61,26 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 	}
 }
 
+func TestPluginListShowsEachReason(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
+	in := func(reason string, minutes time.Duration) hub.ListedHub {
+		return hub.ListedHub{Version: "1.0.0", State: pluginhost.Backoff, Reason: reason,
+			Since: at.Add(minutes * time.Minute)}
+	}
+	var out bytes.Buffer
+	printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: pluginhost.Status{ID: "tasty", Version: "1.0.0",
+		State: pluginhost.Backoff}, Hubs: []hub.ListedHub{in("no table", 2), in("no disk", 1), in("no table", 0)}})
+	require.Equal(t, "tasty                1.0.0      backoff\n"+
+		"                     1.0.0      backoff in 1 of 3 hubs\n"+
+		"                     since 2026-11-21T09:31:00Z: no disk\n"+
+		"                     1.0.0      backoff in 2 of 3 hubs\n"+
+		"                     since 2026-11-21T09:30:00Z: no table\n", out.String())
+}
+
 func TestPluginFaultsAndSetAsideRequestsArePrinted(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	var out bytes.Buffer
-	printFaults(&out, "tasty", console.PluginFaults{
+	aggregator.WriteFaults(&out, "tasty", console.PluginFaults{
 		Causes: []console.PluginCause{{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "it panicked",
 			Stack: "main.plan\n  main.go:7", Count: 12, First: at.Add(-time.Hour), Last: at, Version: "1.0.0",
 			Business: 7, Platform: "b", About: "order 12"}},
@@ -119,6 +136,7 @@ func TestPluginCommandsCheckTestAndDescribe(t *testing.T) {
 
 	stdout, _, _ = pluginKit(t, "describe", dir)
 	require.Contains(t, stdout, "menu_render, menu_result, menu_unlist, order_acknowledge")
+	require.Contains(t, stdout, "receives      order: Bearer secret in header ")
 	stdout, _, _ = pluginKit(t, "describe", dir, "--json")
 	about := &sdk.Description{}
 	require.NoError(t, sdk.FromJSON([]byte(stdout), about))

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
@@ -37,25 +37,22 @@ func printPlugin(to io.Writer, p hub.ListedPlugin) {
 	if len(p.Hubs) == 0 {
 		state, version = "in no running hub", p.Installed
 	}
-	kinds := map[string][]hub.ListedHub{} // by version and state
-	for _, h := range p.Hubs {
-		key := fmt.Sprintf("%-10s %s", h.Version, h.State)
-		kinds[key] = append(kinds[key], h)
-	}
-	if len(kinds) > 1 {
+	groups := p.Groups()
+	if slices.ContainsFunc(groups, func(g console.PluginHubGroup) bool {
+		return g.Version != groups[0].Version || g.State != groups[0].State
+	}) {
 		state, version = "differs between hubs", "-"
 	}
 	if !p.Enabled {
 		state += ", disabled"
 	}
 	fmt.Fprintf(to, "%-20s %-10s %s\n", p.ID, version, state)
-	for _, key := range slices.Sorted(maps.Keys(kinds)) {
-		in := kinds[key]
-		if len(kinds) > 1 {
-			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", key, len(in), len(p.Hubs))
+	for _, g := range groups {
+		if len(groups) > 1 {
+			fmt.Fprintf(to, "%20s %-10s %s in %d of %d hubs\n", "", g.Version, g.State, g.Hubs, len(p.Hubs))
 		}
-		if in[0].Reason != "" {
-			fmt.Fprintf(to, "%20s since %s: %s\n", "", in[0].Since.Format(time.RFC3339), in[0].Reason)
+		if g.Reason != "" {
+			fmt.Fprintf(to, "%20s since %s: %s\n", "", g.Since.Format(time.RFC3339), g.Reason)
 		}
 	}
 	if slices.ContainsFunc(p.Hubs, func(h hub.ListedHub) bool { return h.State == pluginhost.Quarantined }) {
@@ -66,25 +63,22 @@ func printPlugin(to io.Writer, p hub.ListedPlugin) {
 	}
 }
 
-type pluginLogs struct{ pluginTarget }
+type pluginLogs struct {
+	pluginTarget
+	Follow bool `short:"f" help:"Print new lines too, until interrupted."`
+}
 
-// Run prints the last reported log of a plugin.
+// Run prints the last reported log of a plugin, and with --follow also what later reports add.
 func (c pluginLogs) Run(ctx context.Context, out output) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
-		report, err := plugins.Report(ctx, c.ID)
+		show := func(log hub.PluginLog) error { return out.show(c.JSON, log, "%s", log) }
+		if c.Follow {
+			return plugins.FollowLog(ctx, c.ID, show)
+		}
+		log, err := plugins.Log(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		text := ""
-		for _, fault := range slices.Backward(report.Faults) {
-			text += fmt.Sprintf("%s fault: %s\n", fault.At.Format(time.RFC3339), fault.Text)
-		}
-		for _, line := range report.Log {
-			text += line + "\n"
-		}
-		return out.show(c.JSON, struct {
-			Faults []pluginhost.Fault `json:"faults"` // newest first
-			Log    []string           `json:"log"`
-		}{append([]pluginhost.Fault{}, report.Faults...), append([]string{}, report.Log...)}, "%s", text)
+		return show(log)
 	})
 }

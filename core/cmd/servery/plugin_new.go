@@ -2,10 +2,6 @@ package main
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
-	"regexp"
-	"runtime/debug"
 	"slices"
 
 	"github.com/servery-hub/servery/plugins/scaffold"
@@ -25,7 +21,7 @@ func (c pluginNew) Run(out output) error {
 	plan := scaffold.Options{ID: c.Name, Dir: cmp.Or(c.Dir, c.Name), Module: cmp.Or(c.Module, "example.com/"+c.Name),
 		Source: c.Source, Version: c.HubVersion}
 	if plan.Source == "" && plan.Version == "" {
-		plan.Source, plan.Version = hubSource(), releasedVersion()
+		plan.Source, plan.Version = scaffold.DefaultSource(), scaffold.ReleasedVersion()
 	}
 	files, err := scaffold.Write(plan)
 	if err != nil {
@@ -40,19 +36,4 @@ func (c pluginNew) Run(out output) error {
 		Dir   string   `json:"dir"`
 		Files []string `json:"files"`
 	}{plan.Dir, files}, "wrote %d files to %s; next:\n\n    cd %s && %s\n", len(files), plan.Dir, plan.Dir, next)
-}
-
-// hubSource returns a checkout of the hub above this directory or the program, or "" if there is none.
-func hubSource() string {
-	program, _ := os.Executable() // without it, only the directory counts
-	return scaffold.FindSource(".", filepath.Dir(program))
-}
-
-// releasedVersion returns the version of this program's module, or "" if it was built from a checkout.
-func releasedVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(info.Main.Version) {
-		return ""
-	}
-	return info.Main.Version
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -91,8 +93,11 @@ func (c pluginRemove) Run(ctx context.Context, out output) error {
 // pluginSource installs a version of a plugin in the hub's directory.
 type pluginSource struct {
 	pluginOperation
-	Unchecked bool   `help:"Do not start the program first, where only the hubs can run it."`
-	From      string `arg:"" help:"Directory with manifest and program."`
+	Unchecked bool          `help:"Do not start the program first, where only the hubs can run it."`
+	Force     bool          `help:"Install it even if it rejects stored settings."`
+	Wait      bool          `help:"Wait until it is ready in every running hub."`
+	Timeout   time.Duration `default:"1m" help:"Time limit of --wait."`
+	From      string        `arg:"" help:"Directory with manifest and program."`
 }
 
 type pluginInstall struct{ pluginSource }
@@ -111,17 +116,23 @@ func (c pluginUpgrade) Run(ctx context.Context, out output) error {
 
 func (c pluginSource) install(ctx context.Context, out output, upgrade bool, result string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
-		desired, err := plugins.Install(ctx, c.From, upgrade, c.Unchecked)
+		options := hub.InstallOptions{Upgrade: upgrade, Unchecked: c.Unchecked, Force: c.Force}
+		desired, err := plugins.Install(ctx, c.From, options)
 		if err != nil {
 			return err
 		}
-		if !desired.Enabled {
-			result += ", but it stays disabled"
+		if !c.JSON {
+			fmt.Fprint(out.stdout, desired.Summary(result))
 		}
-		text := fmt.Sprintf("plugin %s %s is %s\n", desired.ID, desired.Installed, result)
-		for _, platform := range desired.RejectedSettings {
-			text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", platform)
+		if c.Wait {
+			desired.Hubs, err = plugins.AwaitReady(ctx, desired, c.Timeout)
 		}
-		return out.show(c.JSON, desired, "%s", text)
+		switch {
+		case c.JSON:
+			return errors.Join(out.show(true, desired, ""), err)
+		case c.Wait && err == nil:
+			fmt.Fprintf(out.stdout, "it is ready in %d running hubs\n", len(desired.Hubs))
+		}
+		return err
 	})
 }

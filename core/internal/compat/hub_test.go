@@ -104,8 +104,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	config.CORSOrigins = []string{portal}
 	config.Host, config.PluginMetrics, config.Plugins = host, metrics, host
 	config.Platforms = platforms.New(h.db)
-	config.IngestPolicy.Vocabulary, err = host.Vocabulary()
-	require.NoError(t, err)
+	config.IngestPolicy.Vocabulary = host
 	listener := h.listen(t)
 	h.hubURL = "http://" + listener.Addr().String()
 	background(func(ctx context.Context) { _ = hub.New(config, h.db, hubtest.Logger()).Run(ctx, listener) })

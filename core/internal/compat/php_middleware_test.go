@@ -30,7 +30,8 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 				`translations[0].language: translations[0].language has a region, and is stored as "es-ES"`,
 				`translations[1].language: translations[1].language has a region, and is stored as "es-MX"`,
 				`translations[2].language: translations[2].language has a region, and is stored as "es-ES"`,
-				`translations[2].language: translations[2].language is given twice, and the first translation is used`}},
+				`translations[2].language: translations[2].language is given twice, ` +
+					`and the first translation is used`}},
 		"codes that are none": {`{"categories":[{"ref_id":"c","name":"C","translations":[{"language":"default",` +
 			`"name":"C"},` +
 			`{"language":"zzz","name":"C"}]}]}`, "categories.0", []string{

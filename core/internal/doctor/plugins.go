@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -80,15 +79,9 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 
 // running reports the state of a plugin in the hubs that run it.
 func (d *Doctor) running(id string, hubs []console.PluginHub) {
-	groups := map[string][]console.PluginHub{} // by version, state and reason
-	for _, h := range hubs {
-		key := h.Version + " " + h.State + " " + h.Reason
-		groups[key] = append(groups[key], h)
-	}
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		h := groups[key][0]
-		found := fmt.Sprintf("%s is %s in %d of %d running hubs, since %s", h.Version, h.State, len(groups[key]),
-			len(hubs), h.Since.UTC().Format(time.RFC3339))
+	for _, h := range console.GroupPluginHubs(hubs) {
+		found := fmt.Sprintf("%s is %s in %d of %d running hubs, since %s", h.Version, h.State, h.Hubs, len(hubs),
+			h.Since.UTC().Format(time.RFC3339))
 		if h.Reason != "" {
 			found += ": " + h.Reason
 		}

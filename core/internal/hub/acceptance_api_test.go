@@ -56,8 +56,8 @@ func (f *relayClient) relayedCalls(from, n int) (calls []string) {
 func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
 	f := newAcceptance(t, relay.AcceptPOS)
 	for n, c := range []struct {
-		moves []string
-		told  []string
+		moves    []string
+		reported []string
 	}{
 		{[]string{`{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`},
 			[]string{`/order_acknowledge/A-0 {"accepted":true,"prep_minutes":20}`}},
@@ -79,7 +79,7 @@ func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
 		for _, move := range c.moves {
 			f.move(id, move)
 		}
-		require.Equal(t, c.told, f.relayedCalls(before, len(c.told)))
+		require.Equal(t, c.reported, f.relayedCalls(before, len(c.reported)))
 	}
 }
 

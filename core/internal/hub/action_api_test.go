@@ -140,7 +140,7 @@ func TestFailedContactRequestIsReported(t *testing.T) {
 	require.NoError(t, f.hub.monitor.checkActions(context.Background()))
 	f.clock.Advance(time.Hour)
 	require.NoError(t, f.hub.monitor.checkActions(context.Background()))
-	failed(2, owed, "the aggregator has not told the outcome in time")
+	failed(2, owed, "the aggregator has not reported the outcome in time")
 }
 
 func TestRepeatedActionReturnsTheSameReference(t *testing.T) {

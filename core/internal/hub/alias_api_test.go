@@ -107,10 +107,10 @@ func TestStoresAndMenusReadBackByAlias(t *testing.T) {
 	d := newMenuClient(t, unlimited)
 	d.alias("shop", "web")
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","included_platforms":["shop","mars"]}]}`)
-	told := d.awaitCallback(2)["stores"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{false, []any{"shop", "mars"}}, []any{hubtest.Lookup(told, "upipr_status.error"),
-		told["included_platforms"]}, "the callback tells what was sent")
-	require.Contains(t, fmt.Sprint(told["warnings"]), `included_platforms names the platform "mars"`)
+	reported := d.awaitCallback(2)["stores"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{false, []any{"shop", "mars"}}, []any{hubtest.Lookup(reported, "upipr_status.error"),
+		reported["included_platforms"]}, "the callback tells what was sent")
+	require.Contains(t, fmt.Sprint(reported["warnings"]), `included_platforms names the platform "mars"`)
 	require.Equal(t, []any{"shop", "mars"}, d.ok("GET", storesRoute+"s1/", "").body["included_platforms"])
 	require.Equal(t, []any{"shop", "mars"},
 		d.ok("GET", storesRoute, "").body["stores"].([]any)[0].(map[string]any)["included_platforms"])
@@ -155,11 +155,11 @@ func TestSwitchesNamePlatformsByAlias(t *testing.T) {
 	f.ok("POST", itemsRoute,
 		`{"location_ref_id":"s1","item_ref_ids":["dal"],"option_ref_ids":["hot"],"action":"disable"}`)
 	for _, event := range []string{"item_state_toggle", "option_state_toggle"} {
-		var told []any
+		var reported []any
 		for n := range 5 {
-			told = append(told, heard(event, n+1)["platform"])
+			reported = append(reported, heard(event, n+1)["platform"])
 		}
-		require.ElementsMatch(t, []any{"zomato", "app", "b", "c", "web"}, told)
+		require.ElementsMatch(t, []any{"zomato", "app", "b", "c", "web"}, reported)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestSwitchOfAnUnlistedStoreReturnsAWarning(t *testing.T) {
 	require.Contains(t, warned(locationRoute, `{"location_ref_id":"s2","platforms":["web"],"action":"disable"}`),
 		"location_ref_id: the store is listed on no platform; the change counts once it is listed there")
 	require.Contains(t, warned(itemsRoute, `{"location_ref_id":"s2","item_ref_ids":["x"],"action":"disable"}`),
-		"no platform is told")
+		"no platform is called")
 	require.Contains(t, warned(locationRoute, `{"location_ref_id":"s2","action":"publish"}`), "nothing is published")
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","included_platforms":["app"]}]}`)
 	d.awaitCallback(3)

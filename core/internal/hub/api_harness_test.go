@@ -115,8 +115,7 @@ func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 		config.Plugins, config.Platforms = host, platforms.New(db)
 	}
 	if config.IngestPolicy.Vocabulary == nil {
-		config.IngestPolicy.Vocabulary, err = host.Vocabulary()
-		require.NoError(t, err)
+		config.IngestPolicy.Vocabulary = host
 	}
 	return &api{New(config, db, hubtest.Logger()), clock}
 }
@@ -145,6 +144,7 @@ func (a *api) start(t *testing.T) {
 	t.Cleanup(func() {
 		cancel()
 		parts.Wait()
+		a.hub.tokens.Close()
 		a.hub.sender.Close()
 		a.hub.aggregatorSender.Close()
 		a.hub.menuSender.Close()

@@ -28,11 +28,11 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		require.Equal(t, []any{200, "the order is Cancelled already, nothing changed"},
 			[]any{sent.Status, sent.Message})
 		events += 3
-		told := s.awaitOrderEvents(events)[events-1]
+		reported := s.awaitOrderEvents(events)[events-1]
 		require.Equal(t, []any{float64(id), "Acknowledged", "Cancelled", "customer changed their mind", platform},
 			[]any{
-				told["order_id"], told["prev_state"], told["new_state"], told["message"],
-				hubtest.Lookup(told, "additional_info.external_channel.name")})
+				reported["order_id"], reported["prev_state"], reported["new_state"], reported["message"],
+				hubtest.Lookup(reported, "additional_info.external_channel.name")})
 		order := s.ok("GET", oneOrder(id), "").body
 		require.Equal(t, "platform:"+platform, hubtest.Lookup(order["history"].([]any)[2], "actor"))
 		s.awaitAggregatorCalls(platform, its, simulator.CallDecision, 1)
@@ -48,7 +48,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 	all := s.awaitOrderEvents(events + 2)
 	require.Equal(t, []any{float64(id), float64(id), "Placed", "Cancelled"}, []any{
 		hubtest.Lookup(all[events], "order.details.id"), all[events+1]["order_id"], all[events+1]["prev_state"],
-		all[events+1]["new_state"]}, "the POS is told of both, in their order")
+		all[events+1]["new_state"]}, "the POS gets both, in their order")
 
 	// The order has already ended.
 	id, its := s.placeOrder("aggregator-c", 8, selfDelivery)
@@ -61,6 +61,6 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{400, "plugin aggregator-b: cancellation: orderId is required"},
 		[]any{refused.Status, refused.Message})
-	told := s.awaitOrderEvents(events + 4)
-	require.Len(t, s.orders.Arrivals(), len(told), "nothing was told twice")
+	reported := s.awaitOrderEvents(events + 4)
+	require.Len(t, s.orders.Arrivals(), len(reported), "nothing was sent twice")
 }

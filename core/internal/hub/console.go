@@ -24,8 +24,8 @@ func (h *Hub) newConsole() *adminui.Console {
 	config := adminui.Config{
 		Accounts: accessdb.NewAccounts(h.db), Database: newConsoleRecords(h.db), Deliveries: deliveries.New(h.db),
 		Tester: h.tester(), Rotator: h.Subscriptions(),
-		Orders: orders.New(h.db), Plugins: pluginRegistry{h.db, h.config.Host}, Published: publications.New(h.db),
-		Stores: stores.New(h.db), Menus: menus.New(h.db),
+		Orders: orders.New(h.db), Actions: h.actionDesk(), Plugins: pluginRegistry{h.db, h.config.Host},
+		Published: publications.New(h.db), Stores: stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
 		Clock: h.db.Clock(), Log: h.log,
 	}

@@ -77,11 +77,11 @@ func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
 	sam, vera := a.user(t, "sam@example.com", access.Support, tenant.ID),
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	page := shell.BusinessLink(tenant.ID, "settings/")
-	const label = "Platforms of new stores for which the POS selects none"
+	const label = "New stores without platforms from the POS"
 	for _, address := range []string{page, shell.BusinessLink(tenant.ID, "")} {
 		text := vera.get(t, address).text
 		require.Contains(t, text, label)
-		require.Contains(t, text, ">no platform<")
+		require.Contains(t, text, ">listed on no platform<")
 	}
 	set := func(from, to string) int {
 		return sam.post(t, page+"listing/", withReason(url.Values{"from": {from}, "listing": {to}})).status
@@ -94,7 +94,7 @@ func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
 	listing, err := stores.New(a.hub.db).DefaultListing(t.Context(), tenant.ID)
 	require.NoError(t, err)
 	require.Equal(t, store.ListAll, listing)
-	require.Contains(t, vera.get(t, page).text, ">all platforms<")
+	require.Contains(t, vera.get(t, page).text, ">listed on all platforms<")
 	require.Equal(t, []string{"business.list_stores"}, a.auditActions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/")).text, "list-stores none → all")
 }

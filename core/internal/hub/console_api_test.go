@@ -197,7 +197,9 @@ func TestEveryConsolePageRequiresAuthorization(t *testing.T) {
 				return
 			}
 			require.Equal(t, http.StatusNotFound, support.post(t, path(theirs.ID), nil).status)
-			require.Equal(t, http.StatusForbidden, viewer.post(t, path(mine.ID), nil).status)
+			if !isOwnView(r.Path) {
+				require.Equal(t, http.StatusForbidden, viewer.post(t, path(mine.ID), nil).status)
+			}
 			for name, change := range map[string]func(*http.Request){
 				"from another site":  func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
 				"from a sister site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },

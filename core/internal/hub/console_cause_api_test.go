@@ -30,7 +30,7 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 	page := sam.get(t, found.header.Get("Location"))
 	require.Contains(t, page.text, "Not applied: 1 of 1 store.")
 	require.Contains(t, page.text, "Done, 1 of 1 failed")
-	require.Contains(t, page.text, "city is required to create a store", "alone, it is told in full")
+	require.Contains(t, page.text, "city is required to create a store", "alone, it is shown whole")
 }
 
 func TestJobListsItsFirstFailedObjects(t *testing.T) {

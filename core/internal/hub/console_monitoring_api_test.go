@@ -35,8 +35,8 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	require.Equal(t, http.StatusConflict, sam.post(t, action, form("4m", "0", "true")).status,
 		"somebody was quicker: shown, not lost")
 	after := vera.get(t, page).text
-	for _, told := range []string{"3m", "0: never", ">yes<"} {
-		require.Contains(t, after, told)
+	for _, reported := range []string{"3m", "0: never", ">yes<"} {
+		require.Contains(t, after, reported)
 	}
 	w, err := consoleview.New(a.hub.db).MonitoringRules(t.Context(), tenant.ID)
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ func TestConsoleControlsPlugins(t *testing.T) {
 		page := b.get(t, here)
 		require.Equal(t, http.StatusOK, page.status)
 		require.Contains(t, page.text, "tasty-of-mine")
-		require.NotContains(t, page.text, "tasty-of-theirs", "of businesses that one is not granted nothing is told")
+		require.NotContains(t, page.text, "tasty-of-theirs", "nothing is shown of businesses without a grant")
 		require.NotContains(t, page.text, "<summary class=\"button")
 		for _, wish := range []string{"enable", "disable", "restart", "upgrade"} {
 			require.Equal(t, http.StatusForbidden, want(b, wish))

@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -90,8 +91,15 @@ func TestConsoleProblemIsResolvedByAResend(t *testing.T) {
 	confirm := sam.get(t, page+"resend/")
 	require.Contains(t, confirm.text, "Resend 4 event deliveries")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"resend/", withReason(hiddenFields(confirm))).status)
-	hubtest.WaitUntil(t, "the page shows the result", func() bool {
+	hubtest.WaitUntil(t, "all are delivered", func() bool {
 		a.clock.Advance(50 * time.Millisecond) // in longer steps, leases would end while the machine is busy
+		var delivered int
+		pgtest.Row(t, a.hub.db, &delivered,
+			`SELECT count(*) FROM deliveries WHERE business_id = ? AND state = 'delivered'`, tenant.ID)
+		return delivered == 4
+	})
+	hubtest.WaitUntil(t, "the page shows the result", func() bool {
+		a.clock.Advance(time.Second) // counting follows in steps of seconds
 		return regexp.MustCompile(`4 of 4 delivered`).MatchString(vera.get(t, page).text)
 	})
 	require.Contains(t, sam.get(t, page+"resend/").text, "Nothing of this problem is left to resend.")

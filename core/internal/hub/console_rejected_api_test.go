@@ -136,8 +136,8 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 		request{method: "POST", path: strings.TrimPrefix(address, "http://example.com"), body: `{}`,
 			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not prove")
 	page = s.kim.get(t, s.page(oddName)).text
-	for _, words := range []string{"verified by the secret webhook_secret, in the header x-signature",
-		"not needed: a secret verifies its calls", "the header x-signature is wrong"} {
+	for _, words := range []string{"verified by webhook_secret: HMAC-SHA256 of", "in header x-signature",
+		"not needed: the hub verifies its calls", "the header x-signature is wrong"} {
 		require.Contains(t, page, words)
 	}
 	require.NotContains(t, page, "cannot call the hub")

@@ -86,9 +86,10 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 		"settings.nutrition":                               {"settings": {`{"nutrition":"sometimes"}`}},
 		"the settings of the plugin are: brand, nutrition": {"settings": {`{"longest_titel":1}`}},
 		"is not allowed by the plugin&#39;s manifest":      {"endpoint-partner_api": {"https://evil.example"}},
-		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
-		"must be hub or pos, not &#34;nobody&#34;":         {"accept": {"nobody"}},
-		"This platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
+		"must begin with https://": {
+			"endpoint-partner_api": {"http://api.aggregator-a.example"}},
+		"must be hub or pos, not &#34;nobody&#34;": {"accept": {"nobody"}},
+		"This platform is served by the merchant":  {"served_by": {"own"}, "settings": {`{}`}},
 	} {
 		r := s.save(t, oddName, fields)
 		require.Equal(t, http.StatusBadRequest, r.status, r.text)

@@ -28,7 +28,7 @@ func TestOneTimeLinkSetsThePasswordOnce(t *testing.T) {
 		r := b.get(t, shell.WelcomePath+"?link="+link)
 		require.Equal(t, http.StatusOK, r.status)
 		require.Equal(t, "same-origin", r.header.Get("Referrer-Policy"),
-			"the address, which is a secret, is told to no other site")
+			"the address, which is a secret, reaches no other site")
 	}
 	require.Equal(t, http.StatusBadRequest,
 		b.post(t, shell.WelcomePath, url.Values{"link": {link}, "password": {"short"}}).status)

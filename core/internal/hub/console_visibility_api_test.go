@@ -51,7 +51,8 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 	require.Contains(t, page("stores/"), "Closed on every platform")
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
-	require.Regexp(t, `Closed on (\w+, )*\w+ and web by the POS \(API key \S+\) since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
+	require.Regexp(t, `Closed on (\w+, )*\w+ and web by the POS \(API key \S+\) since \d+ \w+ \d\d:\d\d [A-Z]+\.`,
+		shown)
 	require.Contains(t, shown, "The POS then opens it on the platforms.")
 	home := page("")
 	require.Contains(t, home, "1 store is closed on a platform. Last closed:")

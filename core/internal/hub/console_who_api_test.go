@@ -35,9 +35,9 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 		actions[:len(actions)-before], "what changes nothing has no entry")
 
 	trail := sam.get(t, shell.BusinessLink(f.tenant.ID, "audit/?object=webhook/"+id)).text
-	for _, told := range []string{"key:pos", "https://pos.example.com/a → https://pos.example.com/b",
+	for _, reported := range []string{"key:pos", "https://pos.example.com/a → https://pos.example.com/b",
 		"active true → false", "header_values changed", "X-Token"} {
-		require.Contains(t, trail, told)
+		require.Contains(t, trail, reported)
 	}
 	require.NotContains(t, trail, "hush", "the values of headers are secret")
 	require.Regexp(t, `webhook\.update</a>\s*<span[^>]*>POS \(API key &#34;pos&#34;\), `,
@@ -55,7 +55,7 @@ func TestStorePageShowsWhoSwitchedTheStore(t *testing.T) {
 	require.Contains(t, page, "Store opened on web")
 	require.Regexp(t, `Store closed on b and web</span><a[^>]*>By the POS \(API key &#34;pos&#34;\)\.</a>`, page)
 	require.Regexp(t, `Closing sent to b</span><span>By the POS \(API key &#34;pos&#34;\)\. `, page,
-		"what an aggregator is told says who had it told")
+		"a call to an aggregator names who caused it")
 	trail := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("audit/?object=store/%d", s1.ID))).text
 	require.Equal(t, 1, strings.Count(trail, ">store.close<"), "a store that is closed already is not closed again")
 	require.Contains(t, trail, ">store.open<")
@@ -76,15 +76,15 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	shown := sam.get(t, page).text
 	require.Contains(t, shown, "The POS has not received the order, because no active webhook")
 	require.Contains(t, shown, "Subscribe or resume a webhook")
-	require.NotContains(t, shown, page+"tell/")
+	require.NotContains(t, shown, page+"send/")
 	switchOrders(true)
-	require.Contains(t, sam.get(t, page).text, page+"tell/")
-	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"tell/", withReason(nil)).status)
+	require.Contains(t, sam.get(t, page).text, page+"send/")
+	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"send/", withReason(nil)).status)
 	hubtest.WaitUntil(t, "the order at its endpoint", func() bool {
 		f.clock.Advance(time.Second)
 		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
 	})
-	require.NotContains(t, sam.get(t, page).text, page+"tell/")
+	require.NotContains(t, sam.get(t, page).text, page+"send/")
 
 	delivery := regexp.MustCompile(shell.BusinessLink(f.tenant.ID, `deliveries/[0-9a-f-]{36}/`)).FindString(sam.get(t,
 		page).text)
@@ -102,5 +102,5 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 
 	f.clock.Advance(48 * time.Hour)
 	sam = f.user(t, "kim@example.com", access.Support, f.tenant.ID)
-	require.Equal(t, http.StatusConflict, sam.post(t, page+"tell/", withReason(nil)).status, "only orders of the day")
+	require.Equal(t, http.StatusConflict, sam.post(t, page+"send/", withReason(nil)).status, "only orders of the day")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
@@ -38,6 +38,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/relay/jwks"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/toggle"
 	"github.com/servery-hub/servery/core/webhook"
@@ -61,12 +62,15 @@ type Hub struct {
 	riders           *orders.Riders
 	relay            *relay.Engine
 	aggregatorSender *webhook.Sender // to aggregators
+	tokens           *credential.Manager
 
 	membership *replicas.Membership // of the replicas that process work; nil without engines
 	timerSet   chan struct{}        // buffered, one element: a timer was set
 	timer      toggle.Timer         // re-enables items and stores
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
+
+	keySetSender *webhook.Sender // of the key sets that verify callbacks
 
 	tally      console.AttemptCounter // delivery attempts, for the console
 	monitor    *monitor
@@ -90,6 +94,8 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}
+	h.keySetSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
+		h.guard, db.Clock())
 	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
 	h.server = web.New(h.webConfig(m))
 	if slices.Contains(config.Roles, RoleConsole) {
@@ -129,6 +135,7 @@ func (h *Hub) buildWorker(m *metrics) {
 		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer},
 		job.Dependencies{Queue: jobs.New(db), Handlers: handlers, Clock: clock, Observer: m, Log: h.log})
 	h.wakeRunner = h.runner.Wake
+	h.buildTokens()
 	h.buildPublisher(owner, m)
 	h.buildRelay(owner, m)
 	h.membership = replicas.NewMembership(db, owner, map[replicas.Queue]queue.Control{
@@ -162,9 +169,10 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Intake:        h.intake,
 		Orders:        orders.New(db),
 		Riders:        h.riders,
-		ActionDesk:    action.Service{Repository: orders.NewActions(db), Actions: config.Plugins, Clock: clock},
+		ActionDesk:    h.actionDesk(),
 		Actions:       orders.NewActions(db),
-		Callers: relay.Callers{Keys: platforms.NewCallers(db), Directory: platforms.New(db),
+		Callers: relay.Callers{Keys: platforms.NewCallers(db), Nonces: platforms.NewCallers(db),
+			Tokens: jwks.New(outbound{h.keySetSender}, clock), Directory: platforms.New(db),
 			Verifications: config.Plugins, Clock: clock},
 		Callbacks:           config.Plugins,
 		PlatformStores:      platforms.NewCallers(db),
@@ -261,10 +269,13 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	case err = <-served:
 	}
 	h.intake.Close() // before the engine, because stored orders start their first attempts there
+	orders.New(h.db).CloseChanges()
 	h.riders.Close()
 	stopWork()
 	parts.Wait()
+	h.keySetSender.Close()
 	if h.sender != nil {
+		h.tokens.Close()
 		h.sender.Close()
 		h.aggregatorSender.Close()
 		h.menuSender.Close()

@@ -20,7 +20,7 @@ import (
 func TestOpenAPIStatesTheDefaultThrottles(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	require.NoError(t, err)
-	limits, told := Defaults().Limits, map[web.Limit]bool{web.LimitOrders: true} // off by default
+	limits, reported := Defaults().Limits, map[web.Limit]bool{web.LimitOrders: true} // off by default
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if said, throttled := operation.Extensions["x-rate-limit"].(map[string]any); throttled {
@@ -28,11 +28,11 @@ func TestOpenAPIStatesTheDefaultThrottles(t *testing.T) {
 				require.Equal(t, []any{float64(limits[name].Count), limits[name].Per.Seconds(),
 					limits[name].Block.Seconds()},
 					[]any{said["limit"], said["window_seconds"], said["block_seconds"]}, "%s %s", method, path)
-				told[name] = true
+				reported[name] = true
 			}
 		}
 	}
-	require.Len(t, told, len(limits))
+	require.Len(t, reported, len(limits))
 }
 
 // Toggling stores must not use up the limit of order reports, and the reverse.

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
@@ -47,8 +48,8 @@ func (h *Hub) maintain(ctx context.Context) (retention, next time.Duration) {
 	return retention, time.Hour
 }
 
-// housekeep synchronises the clock, wakes the queue and maintains the partitions, until the context ends. The first
-// maintenance is after the time then.
+// housekeep synchronises the clock, wakes the queue, deletes expired nonces and maintains the partitions, until the
+// context ends. The first maintenance is after the time then.
 func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(first)
 	defer clock.Stop()
@@ -59,7 +60,8 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
-			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db))
+			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db),
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)
 			partitions.Reset(next)

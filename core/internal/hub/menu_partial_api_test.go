@@ -14,7 +14,8 @@ func TestMenuAppliesKnownObjects(t *testing.T) {
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["ghost","dal"]}],
 		"items":[{"ref_id":"dal","title":"Dal","price":10,"category_ref_ids":["ghost","curries"]},
 			{"ref_id":"naan","title":"Naan","price":2}],
-		"categories":[{"ref_id":"curries","name":"Curries","parent_ref_id":"mains"},{"ref_id":"mains","name":"Mains"}]}`)
+		"categories":[{"ref_id":"curries","name":"Curries","parent_ref_id":"mains"},
+			{"ref_id":"mains","name":"Mains"}]}`)
 	callback := d.awaitCallback(2)
 	for kind, field := range map[string]string{"items": "category_ref_ids", "option_groups": "item_ref_ids",
 		"options": "opt_grp_ref_ids", "taxes": "item_ref_ids"} {

@@ -3,6 +3,7 @@ package hub
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
@@ -11,8 +12,8 @@ type replicaCollector struct{ hub *Hub }
 
 var (
 	batchQueueDepth = prometheus.NewDesc("servery_batch_queue_depth",
-		"Requests in this replica that wait for the transaction that stores them, by batch: orders, rider_statuses, "+
-			"rider_locations.",
+		"Requests in this replica that wait for the transaction that stores them, by batch: orders, order_states, "+
+			"rider_statuses, rider_locations.",
 		[]string{"batch"}, nil)
 	consoleStreams = prometheus.NewDesc("servery_console_streams",
 		"Pages of the console that follow what happens (text/event-stream).", nil, nil)
@@ -27,7 +28,8 @@ func (replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	statuses, locations := l.hub.riders.Waiting()
-	for batch, waiting := range map[string]int{"orders": l.hub.intake.Waiting(), "rider_statuses": statuses,
+	for batch, waiting := range map[string]int{"orders": l.hub.intake.Waiting(),
+		"order_states": orders.New(l.hub.db).WaitingChanges(), "rider_statuses": statuses,
 		"rider_locations": locations} {
 		ch <- prometheus.MustNewConstMetric(batchQueueDepth, prometheus.GaugeValue, float64(waiting), batch)
 	}

@@ -40,6 +40,7 @@ func TestMetricsCoverPluginsQueuesAndBatches(t *testing.T) {
 		`servery_plugin_state{plugin="aggregator-a",state="ready"} 1`,
 		`servery_plugin_calls_in_flight{plugin="aggregator-a"} 0`,
 		`servery_plugin_starts_total{plugin="aggregator-a"} 1`, `servery_batch_queue_depth{batch="orders"} 0`,
+		`servery_batch_queue_depth{batch="order_states"} 0`,
 		`servery_queue_oldest_age_seconds{queue="calls"} 0`, `servery_queue_depth{queue="jobs",state="waiting"} 0`,
 	} {
 		require.Contains(t, page, line+"\n")

@@ -133,12 +133,13 @@ func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
 	f.agent.mu.Lock()
 	f.agent.orders = true
 	f.agent.mu.Unlock()
+	placed := f.clock.Now().UnixMilli()
 	id := f.order("a", "A-1", "")
 	moved := f.clock.Now().UnixMilli()
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged","message":"soon"}`)
 	reported := f.clock.Now().UnixMilli()
 	accepted := report(id)
-	require.JSONEq(t, `{"accepted":true}`, string(f.awaitAggregatorRequest(1).Body))
+	require.JSONEq(t, fmt.Sprintf(`{"accepted":true,"at":%d}`, placed), string(f.awaitAggregatorRequest(1).Body))
 	require.JSONEq(t, fmt.Sprintf(`{"status":"Acknowledged","message":"soon","at":%d}`, moved),
 		string(f.awaitAggregatorRequest(2).Body))
 	require.JSONEq(t, fmt.Sprintf(`{"ref_ids":["dal"],"option_ref_ids":["hot"],"allow_edit":true,"at":%d}`, reported),

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -49,12 +48,13 @@ type ListedHub struct {
 	ReportedAt time.Time        `json:"told_at"`
 }
 
-// DesiredPlugin is the desired state of a plugin.
-type DesiredPlugin struct {
-	ID               string   `json:"id"`
-	Enabled          bool     `json:"enabled"`
-	Installed        string   `json:"installed,omitzero"` // version in the directory
-	RejectedSettings []string `json:"unfit,omitzero"`     // platforms whose settings it rejects
+// Groups returns the running hubs by version, state and reason.
+func (p ListedPlugin) Groups() []console.PluginHubGroup {
+	hubs := make([]console.PluginHub, len(p.Hubs))
+	for n, h := range p.Hubs {
+		hubs[n] = console.PluginHub{Version: h.Version, State: string(h.State), Reason: h.Reason, Since: h.Since}
+	}
+	return console.GroupPluginHubs(hubs)
 }
 
 // Running returns the plugins that hubs run, installed here or elsewhere.
@@ -123,8 +123,7 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 		var running []console.PluginHub
 		for _, h := range hubs {
 			if h.Plugin == p.ID {
-				listed.Hubs = append(listed.Hubs,
-					ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At})
+				listed.Hubs = append(listed.Hubs, listedHub(h))
 				running = append(running, h)
 			}
 		}
@@ -135,6 +134,10 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 		list = append(list, listed)
 	}
 	return list, nil
+}
+
+func listedHub(h console.PluginHub) ListedHub {
+	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At}
 }
 
 // stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
@@ -171,18 +174,6 @@ func (d PluginDir) Retry(ctx context.Context, id string, requests []int64) (int,
 	return calls.NewPlugins(d.DB).RetrySetAside(ctx, id, requests, accessdb.CommandLineChange(0, "plugin.retry"))
 }
 
-// Report returns the last reported status of a plugin, with its log.
-func (d PluginDir) Report(ctx context.Context, id string) (report aggregator.StatusReport, err error) {
-	p, err := d.Find(ctx, id)
-	if err != nil || p.Status == "" {
-		return report, err
-	}
-	if err := json.Unmarshal([]byte(p.Status), &report); err != nil {
-		return report, fmt.Errorf("reading the status of plugin %s: %w", id, err)
-	}
-	return report, nil
-}
-
 // Enable enables or disables a plugin.
 func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (DesiredPlugin, error) {
 	desired := DesiredPlugin{ID: id, Enabled: enabled, Installed: d.version(id)}
@@ -190,48 +181,6 @@ func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (Desired
 		return desired, err
 	}
 	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, id, enabled)
-}
-
-// Install verifies, test-starts and copies a plugin from a directory, and notifies the hubs. Unchecked skips the test
-// start. If the version does not start, the installed one stays. An upgrade leaves a disabled plugin disabled.
-func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked bool) (DesiredPlugin, error) {
-	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
-	if err != nil {
-		return DesiredPlugin{}, err
-	}
-	desired := DesiredPlugin{ID: manifest.ID, Enabled: true, Installed: manifest.Version}
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	if err == nil {
-		err = binary.VerifyIn(from)
-	}
-	if err == nil && !unchecked {
-		desired.RejectedSettings, err = d.testStart(ctx, from, manifest.ID)
-	}
-	if err == nil {
-		err = pluginhost.Install(d.Dir, from, manifest.ID, binary.Path)
-	}
-	if err != nil {
-		return desired, err
-	}
-	p, err := d.Find(ctx, manifest.ID)
-	if err != nil {
-		return desired, err
-	}
-	desired.Enabled = p.Enabled || !upgrade
-	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, manifest.ID, desired.Enabled)
-}
-
-// testStart starts the version to install, and returns the platforms whose settings it rejects. These settings can be
-// corrected only after the installation.
-func (d PluginDir) testStart(ctx context.Context, from, id string) (rejected []string, err error) {
-	platforms, err := calls.NewPlugins(d.DB).InUse(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return rejected, aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
-		rejected, err = aggregator.SettingsErrors(ctx, plugin, platforms)
-		return err
-	})
 }
 
 // Remove removes a plugin from every hub, and deletes its files here. It returns their directory.

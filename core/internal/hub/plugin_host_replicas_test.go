@@ -51,7 +51,7 @@ func TestReplicaWithoutAPluginSkipsItsWork(t *testing.T) {
 	for _, err := range []error{plan, inspect} {
 		require.Equal(t, core.Unavailable, core.CodeOf(err))
 		require.ErrorContains(t, err, "plugin aggregator-a is not installed at this replica",
-			"no worker is known to have it: that is told")
+			"no worker is known to have it, and the answer says so")
 	}
 	require.ErrorContains(t, publishes(without), "plugin aggregator-a is not running")
 

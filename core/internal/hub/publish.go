@@ -6,6 +6,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
@@ -26,7 +27,8 @@ func (h *Hub) buildPublisher(owner core.ID, observer publish.Observer) {
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{
 			Host: config.Host, Source: menus.NewMenuSource(h.db), Calls: newCallStore(h.db),
-			Dispatcher: relay.Dispatcher{Sender: outbound{h.menuSender}, Clock: clock, Log: h.log}, Log: h.log,
+			Dispatcher: relay.Dispatcher{Sender: outbound{h.menuSender}, Tokens: h.tokens,
+				Rates: platforms.NewRates(h.db), Clock: clock, Log: h.log}, Log: h.log,
 		},
 	})
 }

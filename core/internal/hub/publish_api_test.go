@@ -19,9 +19,9 @@ import (
 func TestChangedMenuIsPublishedToEveryAggregatorOnce(t *testing.T) {
 	n := newPublishClient(t, "a", "b", "c")
 	n.settle() // the store itself, with an empty menu
-	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+	before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	reference := n.sendMenu("s1", soup)
-	events := n.awaitEvents(told + 3)
+	events := n.awaitEvents(reported + 3)
 	for _, platform := range []string{"p-a", "p-b", "p-c"} {
 		require.Equal(t, []any{reference, "s1", "success", []any{}},
 			[]any{events[platform]["reference_id"], events[platform]["location_ref_id"], events[platform]["status"],
@@ -46,13 +46,13 @@ func TestChangedMenuIsPublishedToEveryAggregatorOnce(t *testing.T) {
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":5}]}`)
 	n.settle()
 	require.Len(t, n.aggregators.requests(), before+3, "what the platforms hold is not sent again")
-	require.Len(t, n.callbacks.Arrivals(), told+3)
+	require.Len(t, n.callbacks.Arrivals(), reported+3)
 
 	asked := core.NewID(n.clock.Now())
 	count, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s1", []string{"p-b"}, asked)
 	require.NoError(t, err)
 	require.Equal(t, 1, count)
-	require.Equal(t, asked.String(), n.awaitEvents(told + 4)["p-b"]["reference_id"], "who asks is answered")
+	require.Equal(t, asked.String(), n.awaitEvents(reported + 4)["p-b"]["reference_id"], "who asks is answered")
 	require.Len(t, n.aggregators.requests(), before+4)
 
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":["p-c"]}]}`)
@@ -76,9 +76,9 @@ func TestTimingChangeIsPublishedToEveryAggregator(t *testing.T) {
 			`"category_ref_ids":["lunch"]}]}`)
 	n.settle()
 	set := func(groups string) (reference string, sent []receivedRequest) {
-		before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+		before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 		reference = n.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`).body["reference_id"].(string)
-		for _, event := range n.awaitEvents(told + 3) {
+		for _, event := range n.awaitEvents(reported + 3) {
 			require.Equal(t, reference, event["reference_id"])
 		}
 		n.settle()
@@ -90,9 +90,10 @@ func TestTimingChangeIsPublishedToEveryAggregator(t *testing.T) {
 	require.Len(t, sent, 3)
 	for _, one := range sent {
 		require.Contains(t, one.body, map[string]string{
-			"PUT /v2/outlets/s1/menu":            `"hours":[{"day":"monday","from":"11:00:00","to":"15:00:00"}]`,
-			"POST /api/restaurants/s1/catalogue": `"served":[{"weekday":"MONDAY","from":"11:00:00","until":"15:00:00"}]`,
-			"POST /gw/menu.replace":              `"sale":{"1":["11:00:00-15:00:00"]}`,
+			"PUT /v2/outlets/s1/menu": `"hours":[{"day":"monday","from":"11:00:00","to":"15:00:00"}]`,
+			"POST /api/restaurants/s1/catalogue": `"served":[{"weekday":"MONDAY","from":"11:00:00",` +
+				`"until":"15:00:00"}]`,
+			"POST /gw/menu.replace": `"sale":{"1":["11:00:00-15:00:00"]}`,
 		}[one.path])
 		require.Contains(t, one.body, `one":"America/New_York"`, "the time zone that they are in")
 	}
@@ -117,13 +118,13 @@ func TestTimingChangeIsPublishedToEveryAggregator(t *testing.T) {
 func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 	n := newPublishClient(t, "a")
 	n.settle()
-	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+	before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	attempts := retry.Default(time.Second).Attempts
 	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 503, "" })
 	n.sendMenu("s1", soup)
-	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
+	require.Equal(t, "error", n.awaitEvents(reported + 1)["p-a"]["status"])
 	require.Len(t, n.aggregators.requests(), before+attempts)
-	problem := n.awaitEvents(told + 1)["p-a"]["errors"].([]any)[0]
+	problem := n.awaitEvents(reported + 1)["p-a"]["errors"].([]any)[0]
 	require.Equal(t, []any{"not_published", "menu"}, []any{hubtest.Lookup(problem, "code"), hubtest.Lookup(problem,
 		"entity")})
 	require.Contains(t, hubtest.Lookup(problem, "message"), "503")
@@ -135,7 +136,7 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 				`"detail":"no picture"}]}`
 	})
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
-	refused := n.awaitEvents(told + 2)["p-a"]
+	refused := n.awaitEvents(reported + 2)["p-a"]
 	require.Equal(t, []any{map[string]any{"entity": "item", "ref_id": "soup", "code": "E7", "message": "no picture"}},
 		refused["errors"])
 	require.Len(t, n.aggregators.requests(), before+attempts+1, "what is refused for good is not repeated")
@@ -145,17 +146,17 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 	})
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":8}]}`)
 	require.Equal(t, "the aggregator responded with 401: who are you",
-		hubtest.Lookup(n.awaitEvents(told + 3)["p-a"]["errors"].([]any)[0], "message"))
+		hubtest.Lookup(n.awaitEvents(reported + 3)["p-a"]["errors"].([]any)[0], "message"))
 
 	n.aggregators.respondWith(nil)
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":7}]}`)
-	require.Equal(t, "success", n.awaitEvents(told + 4)["p-a"]["status"])
+	require.Equal(t, "success", n.awaitEvents(reported + 4)["p-a"]["status"])
 }
 
 func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	n := newPublishClient(t, "a")
 	n.settle()
-	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+	before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	lose := func(what func(*relay.Access)) map[string]any {
 		require.NoError(t, platforms.New(n.hub.db).Set(t.Context(), n.tenant.ID,
 			core.Platform{Name: "p-a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
@@ -164,8 +165,8 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 			}))
 		since := n.clock.Now()
 		n.ok("POST", "/hub/api/v1/location/", `{"location_ref_id":"s1","action":"publish"}`)
-		told++
-		event := n.awaitEvents(told)["p-a"]
+		reported++
+		event := n.awaitEvents(reported)["p-a"]
 		require.Equal(t, "error", event["status"])
 		require.Less(t, n.clock.Now().Sub(since), 15*time.Second, "no retry came before")
 		return event["errors"].([]any)[0].(map[string]any)
@@ -177,7 +178,7 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	one := n.settle()[0]
 	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one,
 		"message")})
-	require.Len(t, n.callbacks.Arrivals(), told, "it is reported once")
+	require.Len(t, n.callbacks.Arrivals(), reported, "it is reported once")
 	require.Contains(t, lose(func(a *relay.Access) {
 		a.BaseURLs["partner_api"] = n.aggregators.URL
 		a.Secrets = nil
@@ -185,7 +186,7 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	require.Len(t, n.aggregators.requests(), before)
 
 	n.addPlatform(n.tenant, "p-a", "aggregator-a", "s3cret-a", "")
-	require.Equal(t, "success", n.awaitEvents(told + 1)["p-a"]["status"], "it is published again")
+	require.Equal(t, "success", n.awaitEvents(reported + 1)["p-a"]["status"], "it is published again")
 	require.Len(t, n.aggregators.requests(), before+1)
 	require.Equal(t, "published", hubtest.Lookup(n.settle()[0], "status"))
 }
@@ -193,9 +194,9 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	n := newPublishClient(t, "a")
 	n.settle()
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	n.sendMenu("s1", soupMenu(lacking))
-	event := n.awaitEvents(told + 1)["p-a"]
+	event := n.awaitEvents(reported + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"soup", "nutrition_energy"},
 		[]any{hubtest.Lookup(event["errors"].([]any)[0], "ref_id"), hubtest.Lookup(event["errors"].([]any)[0], "code")})
@@ -206,7 +207,7 @@ func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	// Stored items are checked against the stricter settings.
 	n.addPlatform(n.tenant, "p-a", "aggregator-a", "s3cret-a", `{"nutrition":"required"}`)
 	n.advanceUntil("tea is left out too", func() bool { return !strings.Contains(last(), `"tea"`) })
-	event = n.awaitEvents(told + 2)["p-a"]
+	event = n.awaitEvents(reported + 2)["p-a"]
 	require.Len(t, event["errors"], 5)
 
 	// Without the plugin, its rules do not apply.
@@ -257,14 +258,14 @@ func TestItemsAreCheckedOncePluginReturns(t *testing.T) {
 func TestUnrenderableMenuFailsAndIsReported(t *testing.T) {
 	n := newPublishClient(t, "a")
 	n.settle()
-	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+	before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	set := func(id string) any {
 		return n.ok("POST", storesRoute,
 			fmt.Sprintf(`{"stores":[{"ref_id":"s1","platform_data":[{"name":"p-a","platform_store_id":%q}]}]}`,
 				id)).body["reference"]
 	}
 	reference := set("R/..")
-	event := n.awaitEvents(told + 1)["p-a"]
+	event := n.awaitEvents(reported + 1)["p-a"]
 	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
 	require.Equal(t, "plugin aggregator-a returned an invalid result (plugin_invalid_result)",
 		hubtest.Lookup(event["errors"].([]any)[0], "message"))
@@ -272,7 +273,7 @@ func TestUnrenderableMenuFailsAndIsReported(t *testing.T) {
 	require.Len(t, n.aggregators.requests(), before)
 	reference = set("R-1")
 	require.Equal(t, []any{reference, "success"},
-		[]any{n.awaitEvents(told + 2)["p-a"]["reference_id"], n.awaitEvents(told + 2)["p-a"]["status"]})
+		[]any{n.awaitEvents(reported + 2)["p-a"]["reference_id"], n.awaitEvents(reported + 2)["p-a"]["status"]})
 }
 
 func TestRollbackPublicationCarriesTheRollbackReference(t *testing.T) {
@@ -282,9 +283,9 @@ func TestRollbackPublicationCarriesTheRollbackReference(t *testing.T) {
 	revision := hubtest.Lookup(n.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
 	n.settle()
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	reference := n.ok("POST", revisionsRoute+revision+"/rollback/", "").body["reference"]
-	for _, event := range n.awaitEvents(told + 2) {
+	for _, event := range n.awaitEvents(reported + 2) {
 		require.Equal(t, []any{reference, "success"}, []any{event["reference_id"], event["status"]})
 	}
 }
@@ -341,7 +342,7 @@ func TestAggregatorReceivesAcknowledgementAndStatusUpdates(t *testing.T) {
 		return list
 	}
 	requireEnvelope(t, post("A-1", "R-7"), 404, `platform_store_id "R-7"`)
-	n.advanceUntil("the refusal is told", func() bool { return len(paths()) == 1 })
+	n.advanceUntil("the rejection is reported", func() bool { return len(paths()) == 1 })
 	require.Equal(t, "POST /v2/orders/A-1/reject", paths()[0])
 	require.Contains(t, n.aggregators.requests()[before+1].body, "R-7")
 
@@ -355,7 +356,7 @@ func TestAggregatorReceivesAcknowledgementAndStatusUpdates(t *testing.T) {
 		n.ok("PUT", fmt.Sprintf("/external/api/v1/orders/%v/status/", taken.body["order_id"]),
 			fmt.Sprintf(`{"new_status":%q}`, state))
 	}
-	n.advanceUntil("the states are told", func() bool { return len(paths()) == 6 })
+	n.advanceUntil("the states are reported", func() bool { return len(paths()) == 6 })
 	require.Equal(t, []string{"POST /v2/orders/A-2/accept", "POST /v2/orders/A-2/status", "POST /v2/orders/A-2/status"},
 		paths()[3:])
 	all := n.aggregators.requests()

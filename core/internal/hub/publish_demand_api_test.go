@@ -24,10 +24,10 @@ func TestItemWithoutItsRequiredOptionsIsUnlisted(t *testing.T) {
 		`"item_ref_ids":["tea"]}],`+options(true)+`}`)
 	n.settle()
 	require.Contains(t, last(), `"tea"`)
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 
 	n.sendMenu("s1", `{`+options(false)+`}`)
-	event := n.awaitEvents(told + 1)["p-b"]
+	event := n.awaitEvents(reported + 1)["p-b"]
 	require.Equal(t, "success", event["status"])
 	problem := event["errors"].([]any)[0]
 	require.Equal(t, []any{"item", "tea", "options_demanded"},

@@ -71,14 +71,14 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 func TestPublicationReportsWhatTheFormatOmits(t *testing.T) {
 	n := newPublishClient(t, "a", "b", "c")
 	n.settle()
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	n.sendMenu("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9}],
 		"option_groups":[{"ref_id":"size","title":"Size","item_ref_ids":["dal"]},{"ref_id":"heat","title":"Heat"}],
 		"options":[{"ref_id":"large","title":"Large","price":1,"opt_grp_ref_ids":["size"],`+
 		`"nested_opt_grps":["heat"]},{"ref_id":"hot","title":"Hot","price":0,"opt_grp_ref_ids":["heat"]}],
 		"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":2.5,`+
 		`"applicable_on":"item.quantity"},"item_ref_ids":["dal"]}]}`)
-	events := n.awaitEvents(told + 3)
+	events := n.awaitEvents(reported + 3)
 	codes := func(platform string) (list []string) {
 		require.Equal(t, "success", events[platform]["status"])
 		for _, problem := range events[platform]["errors"].([]any) {

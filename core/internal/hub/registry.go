@@ -151,16 +151,14 @@ func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
 
 func pluginAbout(about *sdk.Description) console.PluginAbout {
 	out := console.PluginAbout{Name: about.GetDisplayName(), Capabilities: about.GetCapabilities(),
-		Schema: about.GetSettingsSchema()}
-	for _, action := range about.GetActions() {
-		out.Actions = append(out.Actions, action.GetName())
-	}
+		Schema: about.GetSettingsSchema(), Actions: aggregator.Offers(about)}
 	for _, group := range about.GetVocabulary() {
 		out.Groups = append(out.Groups, group.GetGroup())
 	}
 	for _, inbound := range about.GetInbound() {
 		out.Inbound = append(out.Inbound,
-			console.PluginInbound{Kind: inbound.GetKind(), Header: inbound.GetHeader(), Secret: inbound.GetSecret()})
+			console.PluginInbound{Kind: inbound.GetKind(), Proof: sdk.DescribeInbound(inbound),
+				Secret: inbound.GetSecret(), Endpoint: inbound.GetToken().GetEndpoint()})
 	}
 	for _, e := range about.GetEndpoints() {
 		out.Endpoints = append(out.Endpoints,
@@ -168,6 +166,11 @@ func pluginAbout(about *sdk.Description) console.PluginAbout {
 	}
 	for _, s := range about.GetSecrets() {
 		out.Secrets = append(out.Secrets, console.PluginSecret{Name: s.GetName(), Description: s.GetDescription()})
+	}
+	for _, o := range about.GetCredentials() {
+		if o.GetOauth2() != nil {
+			out.Tokens = append(out.Tokens, o.GetName())
+		}
 	}
 	return out
 }

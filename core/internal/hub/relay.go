@@ -6,12 +6,14 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/relay"
@@ -31,20 +33,32 @@ const maxPluginResponse = 64 << 10
 
 // minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
-const minCallLease = 20 * time.Second
+const minCallLease = 32 * time.Second
+
+// buildTokens creates the sender of calls to aggregators, and the source of their access tokens.
+func (h *Hub) buildTokens() {
+	clock := h.db.Clock()
+	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
+		h.guard, clock)
+	h.tokens = &credential.Manager{Store: platforms.NewTokens(h.db), Platforms: h.config.Platforms,
+		Sender: outbound{h.aggregatorSender}, Clock: clock, Log: h.log}
+}
 
 // buildRelay creates the engine that calls aggregators.
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
-	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
-		h.guard,
-		clock)
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
 		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
-		Sender: outbound{h.aggregatorSender}, Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
+		Sender: outbound{h.aggregatorSender}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
+		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
+}
+
+// actionDesk accepts feature actions, from the API and from the console.
+func (h *Hub) actionDesk() action.Service {
+	return action.Service{Repository: orders.NewActions(h.db), Actions: h.config.Plugins, Clock: h.db.Clock()}
 }
 
 // outbound sends calls like deliveries.
@@ -53,7 +67,7 @@ type outbound struct{ *webhook.Sender }
 // Send makes one attempt (relay.Sender).
 func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 	a := o.Exchange(ctx, webhook.Request{Method: r.Method, URL: r.URL, Headers: r.Headers, Secrets: r.Secrets,
-		Body: r.Body})
+		Body: r.Body, Certificate: (*webhook.Certificate)(r.Certificate), Unmasked: r.Unmasked})
 	return relay.Attempt{
 		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, RequestBody: r.Body,
 		Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,

@@ -32,16 +32,16 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 	}
 	requireEnvelope(t, f.postRiderStatus(id, "UNASSIGNED", "{}"), 409, "already DELIVERED")
 
-	told := []string{}
+	reported := []string{}
 	for n := 1; n <= 7; n++ {
 		arrival := f.awaitAggregatorRequest(n)
 		var sent relay.RiderStatusPayload
 		require.NoError(t, json.Unmarshal(arrival.Body, &sent))
-		told = append(told, sent.Status+" "+sent.Name)
+		reported = append(reported, sent.Status+" "+sent.Name)
 		require.Equal(t, fmt.Sprint("Token t-", f.tenant.ID), arrival.Header.Get("X-Key"))
 	}
 	require.Equal(t, []string{"ASSIGNED Asha", "UNASSIGNED ", "ASSIGNED Ravi", "AT-STORE Ravi", "OUT-FOR-DELIVERY Ravi",
-		"RIDER-REACHED Ravi", "DELIVERED Ravi"}, told)
+		"RIDER-REACHED Ravi", "DELIVERED Ravi"}, reported)
 	last := f.awaitRiderEvent(7)
 	require.Equal(t, []any{float64(id), "DELIVERED", "self", map[string]any{"name": "Ravi", "phone": "5550199",
 		"alt_phone": "", "user_id": nil}, "B-1"},
@@ -56,7 +56,7 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 		return hubtest.Lookup(rider["history"].([]any)[6], "relay.state") == "done"
 	})
 	require.Equal(t, []any{"DELIVERED", "Ravi"}, []any{rider["status"], rider["name"]})
-	require.Len(t, f.aggregator.Arrivals(), 7, "nothing is told twice")
+	require.Len(t, f.aggregator.Arrivals(), 7, "nothing is sent twice")
 }
 
 func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
@@ -95,7 +95,8 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 	requireEnvelope(t, f.do(t, foreign), 404, "no order")
 	for body, says := range map[string]string{
 		`{"order_id":1}`: "location.latitude is required",
-		`{"order_id":1,"location":{"latitude":"90.01","longitude":"0"}}`: "location.latitude must be between -90 and 90",
+		`{"order_id":1,"location":{"latitude":"90.01","longitude":"0"}}`: "location." +
+			"latitude must be between -90 and 90",
 		`{"order_id":1,"location":{"latitude":"0","longitude":-180.5}}`: "location.longitude " +
 			"must be between -180 and 180",
 		`{"order_id":1,"location":{"latitude":"north","longitude":"0"}}`: "location.latitude must " +
@@ -122,21 +123,21 @@ func TestRiderLocationIsSentToTheAggregator(t *testing.T) {
 			[]string{`"latitude":"12.9716","longitude":"77.5946"`, `"latitude":"12.9717","longitude":"-0.5"`}[n])
 		f.clock.Advance(relay.LocationInterval)
 	}
-	require.Empty(t, f.events.Arrivals(), "places are told to nobody else")
+	require.Empty(t, f.events.Arrivals(), "nobody else gets the places")
 }
 
 func TestUnsupportedRiderStatusIsStoredAndPublished(t *testing.T) {
 	f := newRelayClient(t, nil)
 	for n, c := range []struct{ platform, status, relay, message string }{
 		{"web", "ASSIGNED", "", ""}, {"c", "ASSIGNED", "skipped", "relays no riders"},
-		{"b", "NO-RIDER-FOUND", "skipped", "is not told of it"},
+		{"b", "NO-RIDER-FOUND", "skipped", "does not get it"},
 	} {
 		id := f.order(c.platform, "1", `,"delivery_type":"self"`)
 		require.Equal(t, 200, f.postRiderStatus(id, c.status, riderData).status)
-		told := f.awaitRiderEvent(n + 1)
-		require.Equal(t, c.status, hubtest.Lookup(told, "delivery_info.current_state"))
-		person, _ := hubtest.Lookup(told, "delivery_info.delivery_person_details.name").(string)
-		require.Equal(t, c.status == "ASSIGNED", person == "Asha", "nobody is told as the rider who was not found")
+		reported := f.awaitRiderEvent(n + 1)
+		require.Equal(t, c.status, hubtest.Lookup(reported, "delivery_info.current_state"))
+		person, _ := hubtest.Lookup(reported, "delivery_info.delivery_person_details.name").(string)
+		require.Equal(t, c.status == "ASSIGNED", person == "Asha", "no rider is named who was not found")
 		hubtest.WaitUntil(t, "what became of the relay", func() bool {
 			read := f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body
 			step := hubtest.Lookup(read, "rider.history").([]any)[0]
@@ -203,12 +204,12 @@ func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
 		f.clock.Advance(time.Second)
 		return len(f.events.Arrivals()) == 2
 	})
-	told := f.awaitRiderEvent(2)
-	if told["status"] == nil { // the call of the rider status
-		told = f.awaitRiderEvent(1)
+	reported := f.awaitRiderEvent(2)
+	if reported["status"] == nil { // the call of the rider status
+		reported = f.awaitRiderEvent(1)
 	}
 	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},
-		[]any{told["status"], told["message"]})
+		[]any{reported["status"], reported["message"]})
 	f.awaitAction(reference, "failed")
 	require.Len(t, f.aggregator.Arrivals(), 1)
 }

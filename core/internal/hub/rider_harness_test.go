@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -49,11 +50,11 @@ func (a *fakePlugins) Plan(_ context.Context, c relay.Call, settings []byte) (re
 	case a.faulty == c.Kind:
 		return relay.Decision{}, core.Errorf(core.Internal, "plugin %s: failed: a mistake", c.Plugin)
 	case !a.orders && (c.Kind == relay.OrderAcknowledge || c.Kind == relay.OrderStatus):
-		return relay.Decision{Skip: "the aggregator is not told of orders"}, nil
+		return relay.Decision{Skip: "the aggregator gets no orders"}, nil
 	case c.Plugin == "aggregator-c":
 		return relay.Decision{}, core.Errorf(core.NotFound, "plugin %s relays no riders", c.Plugin)
 	case c.Kind == relay.RiderStatus && strings.Contains(string(c.Payload), "NO-RIDER-FOUND"):
-		return relay.Decision{Skip: "the aggregator is not told of it"}, nil
+		return relay.Decision{Skip: "the aggregator does not get it"}, nil
 	}
 	return relay.Decision{Plan: &relay.Plan{
 		Endpoint: "api", Hosts: []string{"127.0.0.1"}, Method: "POST",
@@ -80,14 +81,27 @@ func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte,
 	return relay.Outcome{State: relay.OutcomePending, Message: "it is being looked up"}, nil
 }
 
-func (*fakePlugins) Actions(_ context.Context, plugin string) ([]string, error) {
+// ownActions are two actions of the platform itself. The second has no parameters.
+var ownActions = []action.Offer{{Name: "delay_order", Title: "Delay the order", SendsEvent: true, Schema: []byte(`{
+	"type": "object", "required": ["minutes"], "additionalProperties": false, "properties": {
+		"minutes": {"type": "integer", "minimum": 1, "maximum": 60, "description": "how much later"},
+		"reason": {"enum": ["busy", "rider"]},
+		"lines": {"type": "array", "items": {"type": "object", "properties": {"count": {"type": "integer"}}}}}}`)},
+	{Name: "call_support", Title: "Call support"}}
+
+func (*fakePlugins) Actions(_ context.Context, plugin string) ([]action.Offer, error) {
 	switch plugin {
 	case "aggregator-a":
-		return []string{action.BodyTemp, action.WithMask, action.AdditionalRider, action.CustomerData}, nil
+		return append([]action.Offer{{Name: action.BodyTemp}, {Name: action.WithMask}, {Name: action.AdditionalRider},
+			{Name: action.CustomerData}}, ownActions...), nil
 	case "aggregator-b":
 		return nil, nil
 	}
 	return nil, core.Errorf(core.Unavailable, "plugin %s is not running", plugin)
+}
+
+func (*fakePlugins) ParameterProblems(schema, parameters []byte) []core.Violation {
+	return pluginhost.ParameterProblems(schema, parameters)
 }
 
 func (*fakePlugins) Verification(string, string) (relay.CallbackVerification, error) {
@@ -95,7 +109,7 @@ func (*fakePlugins) Verification(string, string) (relay.CallbackVerification, er
 }
 
 func (*fakePlugins) HasOrder(in relay.InboundRequest) (string, bool) {
-	return order.OrderIDAt("/orderId", in.Body), in.Kind == "order"
+	return order.OrderIDAt("/orderId", "", in.Body), in.Kind == "order"
 }
 
 func (a *fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {

@@ -75,7 +75,7 @@ func Serve(ctx context.Context, o Options, ready func(Welcome), log *slog.Logger
 	}
 	defer bound.Close()
 	var welcome func()
-	listener, started := serveStarting(bound, func() {
+	listener, started := serveStarting(bound, startingServer(), func() {
 		if welcome != nil {
 			welcome()
 		}
@@ -137,11 +137,8 @@ func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logge
 		return err
 	}
 	o.Host, o.Config.Plugins, o.PluginMetrics = host, host, metrics
-	o.IngestPolicy.Vocabulary, err = host.Vocabulary()
-	if err != nil {
-		host.Close()
-	}
-	return err
+	o.IngestPolicy.Vocabulary = host
+	return nil
 }
 
 // openDemo prepares the demo business.

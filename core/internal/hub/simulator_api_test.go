@@ -151,7 +151,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)
 	require.Contains(t, edited.Message, "was not changed",
-		"an aggregator that sends a changed order is told")
+		"an aggregator that sends a changed order gets a response")
 	s.awaitOrderEvents(5)
 	require.Len(t, s.orders.Arrivals(), 5)
 
@@ -231,7 +231,7 @@ func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
 		if platform == "aggregator-a" {
 			require.Regexp(t, `^\+1510556\d{4}$`, hubtest.Lookup(event, "data.customer_masked_number"))
 			require.Regexp(t, `^\d{4}$`, hubtest.Lookup(event, "data.pin"))
-			require.Equal(t, "the customer was told", hubtest.Lookup(event, "data.message"))
+			require.Equal(t, "the customer was informed", hubtest.Lookup(event, "data.message"))
 		}
 	}
 	id, _ := s.placeOrder("aggregator-a", 9, selfDelivery)
@@ -241,7 +241,7 @@ func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
 	require.Equal(t, []any{false, "", ""},
 		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event,
 			"data.pin")})
-	require.Equal(t, "told to refuse", hubtest.Lookup(event, "data.message"))
+	require.Equal(t, "configured to reject", hubtest.Lookup(event, "data.message"))
 }
 
 func TestEveryAggregatorFaultIsRetriedUntilDelivered(t *testing.T) {

@@ -26,16 +26,16 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 	platforms := []string{"aggregator-a", "aggregator-b", "aggregator-c"}
 	s.awaitOnSale(platforms, map[string]int{"aggregator-a": 2, "aggregator-b": 3, "aggregator-c": 2})
 	s.waitAdvancing(t, "an event of each platform", func() bool {
-		var told []string
+		var reported []string
 		for _, arrival := range published.Arrivals() {
 			for _, platform := range platforms {
 				if strings.Contains(string(arrival.Body), platform) {
-					told = append(told, platform)
+					reported = append(reported, platform)
 				}
 			}
 		}
-		slices.Sort(told)
-		return slices.Equal(slices.Compact(told), platforms)
+		slices.Sort(reported)
+		return slices.Equal(slices.Compact(reported), platforms)
 	})
 
 	basket, err := s.sim.RandomBasket(t.Context(), s.space, "aggregator-b",

@@ -11,21 +11,25 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
+// startingServer returns the server of a hub that is starting.
+func startingServer() *http.Server {
+	return &http.Server{Handler: web.Starting(), ReadTimeout: time.Second, WriteTimeout: time.Second}
+}
+
 // serveStarting responds to requests at the listener while the hub is starting. It stops when done is called, or at the
 // first Accept of the returned listener, which also calls ready.
-func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
+func serveStarting(listener *net.TCPListener, server *http.Server, ready func()) (_ net.Listener, done func()) {
 	// Server.Shutdown would close a connection whose first request it has not read yet. Instead, each connection has
-	// one response, and those that were accepted are served to their end, for a second at most.
+	// one response, and those that were accepted are served to their end, for a second at most after done.
 	var open sync.WaitGroup
-	server := &http.Server{Handler: web.Starting(), ReadTimeout: time.Second, WriteTimeout: time.Second,
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				open.Add(1)
-			case http.StateClosed, http.StateHijacked:
-				open.Done()
-			}
-		}}
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			open.Done()
+		}
+	}
 	server.SetKeepAlivesEnabled(false)
 	ended := make(chan struct{})
 	go func() {
@@ -35,6 +39,8 @@ func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, don
 	}()
 	done = sync.OnceFunc(func() {
 		_ = listener.SetDeadline(time.Now())
+		timer := time.AfterFunc(time.Second, func() { _ = server.Close() })
+		defer timer.Stop()
 		<-ended
 		_ = server.Close()
 		_ = listener.SetDeadline(time.Time{})

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -16,7 +17,7 @@ func TestStartingHubRejectsRequestsImmediately(t *testing.T) {
 	require.NoError(t, err)
 	defer bound.Close()
 	ready := make(chan struct{})
-	listener, done := serveStarting(bound, func() { close(ready) })
+	listener, done := serveStarting(bound, startingServer(), func() { close(ready) })
 	defer done()
 	base := "http://" + listener.Addr().String()
 	ask := func(method, path string) *http.Response {
@@ -62,4 +63,27 @@ func TestStartingHubRejectsRequestsImmediately(t *testing.T) {
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
 	_, err = http.Get(base)
 	require.Error(t, err, "it is closed for good")
+}
+
+// TestStartingHubEndsRequestsThatHang has a server without limits, so that only done can end the connection.
+func TestStartingHubEndsRequestsThatHang(t *testing.T) {
+	bound, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	defer bound.Close()
+	server, accepted := startingServer(), make(chan struct{})
+	server.ReadTimeout, server.WriteTimeout = 0, 0
+	server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		close(accepted)
+		return ctx
+	}
+	_, done := serveStarting(bound, server, func() {})
+	conn, err := net.Dial("tcp", bound.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /readyz HTTP/1.1\r\n")
+	require.NoError(t, err)
+	<-accepted
+	done()
+	_, err = conn.Read(make([]byte, 1))
+	require.Error(t, err)
 }

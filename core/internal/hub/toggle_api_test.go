@@ -135,9 +135,9 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 		reference := s.postToggle(locationRoute,
 			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable",`+
 				`"turn_on_at":null,"extra":1}`)
-		for platform, told := range s.awaitOutcomes("store_action", reference, 2) {
+		for platform, reported := range s.awaitOutcomes("store_action", reference, 2) {
 			require.Equal(t, []any{"disable", "s1", true, "api"},
-				[]any{told["action"], told["location_ref_id"], told["status"], told["action_src"]}, platform)
+				[]any{reported["action"], reported["location_ref_id"], reported["status"], reported["action_src"]}, platform)
 		}
 	}
 	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open,
@@ -178,13 +178,13 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
 	s := newToggleClient(t)
 	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
-	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute,
+	reported := s.awaitOutcomes("store_action", s.postToggle(locationRoute,
 		`{"location_ref_id":"s1","action":"disable"}`), 5)
 	for _, platform := range simulatedAggregators {
-		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]},
-			platform)
+		require.Equal(t, []any{false, "configured to reject"},
+			[]any{reported[platform]["status"], reported[platform]["message"]}, platform)
 	}
-	require.Equal(t, true, told["web"]["status"])
+	require.Equal(t, true, reported["web"]["status"])
 	s.settle()
 	for _, platform := range simulatedAggregators {
 		require.False(t, s.aggregatorStore(platform).Open, platform)
@@ -205,20 +205,20 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 				`"action":%q}`, action))
 		dishes, _, _ := s.visibleMenu("web")
 		require.Equal(t, action == "enable", slices.Contains(dishes, "dal"), "at once")
-		for platform, told := range s.awaitOutcomes("item_state_toggle", reference, 5) {
-			store := told["status"].([]any)[0]
+		for platform, reported := range s.awaitOutcomes("item_state_toggle", reference, 5) {
+			store := reported["status"].([]any)[0]
 			items := hubtest.Lookup(store, "items").([]any)
 			require.Equal(t, []any{true, 0.0},
 				[]any{hubtest.Lookup(items[0], "id").(float64) > 0, hubtest.Lookup(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
-				"there is no item with this ref_id"}, []any{told["action"], hubtest.Lookup(store, "location.ref_id"),
+				"there is no item with this ref_id"}, []any{reported["action"], hubtest.Lookup(store, "location.ref_id"),
 				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1],
 					"ref_id"),
 				hubtest.Lookup(items[1], "status"),
 				hubtest.Lookup(items[1], "message")}, platform)
 		}
-		for platform, told := range s.awaitOutcomes("option_state_toggle", reference, 5) {
-			require.Equal(t, true, hubtest.Lookup(told["options"].([]any)[0], "success"), platform)
+		for platform, reported := range s.awaitOutcomes("option_state_toggle", reference, 5) {
+			require.Equal(t, true, hubtest.Lookup(reported["options"].([]any)[0], "success"), platform)
 		}
 		for _, platform := range simulatedAggregators {
 			require.Equal(t, action == "enable", slices.Contains(s.itemsOnSale(platform), "dal"),
@@ -323,8 +323,8 @@ func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
 	hubtest.WaitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
 	stranger := hubtest.Business(t, d.hub.db)
 	for body, says := range map[string]string{
-		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `is listed on no platform; ` +
-			`"ghost": there is no item with this ref_id (and 1 more)`,
+		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `is listed on no ` +
+			`platform; "ghost": there is no item with this ref_id (and 1 more)`,
 		`{"location_ref_id":"S-9","action":"disable"}`: "is listed on no platform",
 		`{"location_ref_id":"S-9","action":"publish"}`: "no platform that receives menus",
 	} {

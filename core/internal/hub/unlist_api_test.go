@@ -17,7 +17,7 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 	n := newPublishClient(t, "a", "b", "c")
 	n.sendMenu("s1", soup)
 	n.settle()
-	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
+	before, reported := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	list := func(platforms string) string {
 		reference := n.ok("POST", storesRoute,
 			fmt.Sprintf(`{"stores":[{"ref_id":"s1","excluded_platforms":[%s]}]}`, platforms)).body["reference"].(string)
@@ -43,24 +43,24 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 		require.Equal(t, "unlisted", hubtest.Lookup(one, "status"))
 		require.Contains(t, hubtest.Lookup(one, "message"), "it was delisted there")
 	}
-	for _, event := range n.awaitEvents(told + 3) {
+	for _, event := range n.awaitEvents(reported + 3) {
 		require.Equal(t, []any{reference, "success", "not_listed"},
 			[]any{event["reference_id"], event["status"], hubtest.Lookup(event["errors"].([]any)[0], "code")})
 	}
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
 	list(`"p-c","p-b","p-a"`)
 	require.Len(t, n.aggregators.requests(), before+3, "once is enough")
-	require.Len(t, n.callbacks.Arrivals(), told+3)
-	told += 3
+	require.Len(t, n.callbacks.Arrivals(), reported+3)
+	reported += 3
 
 	list(`"p-b","p-c"`)
-	n.awaitEvents(told + 1)
+	n.awaitEvents(reported + 1)
 	require.Contains(t, last()["PUT /v2/outlets/s1/menu"], "soup", "it is listed again")
 
 	// A rejection is reported, and retried with the next change.
 	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 422, `{"message":"not today"}` })
 	reference = list(`"p-a","p-b","p-c"`)
-	event := n.awaitEvents(told + 2)["p-a"]
+	event := n.awaitEvents(reported + 2)["p-a"]
 	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
 	failed := n.ok("GET", publicationsRoute+"?status=failed", "").body["publications"].([]any)
 	require.Len(t, failed, 1)
@@ -103,7 +103,7 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 		"where it was taken off it is not on sale")
 
 	// A former store that cannot be closed is reported, and does not prevent publishing the new one.
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.HasSuffix(r.path, "/listing") {
 			return 422, `{"message":"it has orders"}`
@@ -111,14 +111,14 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 		return 200, `{"accepted":true}`
 	})
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu", "PUT /v2/outlets/R-35/listing"}, sent(known("R-36")))
-	event := n.awaitEvents(told + 1)["p-a"]
+	event := n.awaitEvents(reported + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"store", "s1", "former_id"},
 		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0],
 			"ref_id"),
 			hubtest.Lookup(event["errors"].([]any)[0], "code")})
 	require.Contains(t, hubtest.Lookup(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
-	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
+	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "one call")
 }
 
 func TestOldStoreIDStaysListedUntilReplaced(t *testing.T) {
@@ -131,9 +131,9 @@ func TestOldStoreIDStaysListedUntilReplaced(t *testing.T) {
 		}
 		return 200, `{"accepted":true}`
 	})
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	require.Equal(t, []string{"PUT /v2/outlets/R-typo/menu"}, n.changeStore(platformIDChange("R-typo")))
-	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
+	require.Equal(t, "error", n.awaitEvents(reported + 1)["p-a"]["status"])
 	refused := 0
 	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.HasSuffix(r.path, "/listing") {
@@ -145,8 +145,8 @@ func TestOldStoreIDStaysListedUntilReplaced(t *testing.T) {
 	})
 	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu", "PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-1/menu",
 		"PUT /v2/outlets/s1/listing"},
-		n.changeStore(platformIDChange("R-1")), "both are told again until it is taken off")
-	event := n.awaitEvents(told + 2)["p-a"]
+		n.changeStore(platformIDChange("R-1")), "both are sent again until it is removed")
+	event := n.awaitEvents(reported + 2)["p-a"]
 	require.Equal(t, []any{"success", []any{}}, []any{event["status"], event["errors"]})
 	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu"}, n.changeStore(`"name":"Renamed"`))
 }
@@ -157,11 +157,11 @@ func TestNeverPublishedStoreIsNotUnlisted(t *testing.T) {
 	n.seenCallbacks++
 	n.awaitCallback(n.seenCallbacks)
 	n.settle()
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"},
 		core.NewID(n.clock.Now()))
 	require.NoError(t, err)
-	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
+	require.Equal(t, "error", n.awaitEvents(reported + 1)["p-a"]["status"])
 	for _, one := range n.aggregators.requests() {
 		require.False(t, strings.Contains(one.path, "s2"), one.path)
 	}
@@ -170,13 +170,13 @@ func TestNeverPublishedStoreIsNotUnlisted(t *testing.T) {
 func TestPublicationReportsEveryRequestItCarries(t *testing.T) {
 	n := newPublishClient(t, "a")
 	n.settle()
-	told := len(n.callbacks.Arrivals())
+	reported := len(n.callbacks.Arrivals())
 	store := n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"Renamed"}]}`).body["reference"]
 	menu := n.ok("POST", menuRoute+"s1/", soup).body["reference"]
-	n.awaitEvents(told + 2)
-	require.Equal(t, told+2, len(n.callbacks.Arrivals()))
+	n.awaitEvents(reported + 2)
+	require.Equal(t, reported+2, len(n.callbacks.Arrivals()))
 	var references []any
-	for _, arrival := range n.callbacks.Arrivals()[told:] {
+	for _, arrival := range n.callbacks.Arrivals()[reported:] {
 		var event map[string]any
 		require.NoError(t, json.Unmarshal(arrival.Body, &event))
 		references = append(references, event["reference_id"])

@@ -57,10 +57,10 @@ func Call(t *testing.T, method, url, authorization string, body any) Reply {
 	return Reply{response.StatusCode, response.Header, data}
 }
 
-// WaitUntil polls a condition, for up to 30 s.
+// WaitUntil polls a condition, for up to 2 minutes: a busy machine is slow.
 func WaitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
+	require.Eventually(t, condition, 2*time.Minute, 2*time.Millisecond, what)
 }
 
 // Lookup returns the value at a path of keys, such as order.details, or nil.

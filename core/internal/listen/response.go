@@ -50,7 +50,7 @@ func (h *handler) respond(r *http.Request, d delivery, tooLarge bool) response {
 
 // ownResponse returns a response of this command.
 func ownResponse(status int) response {
-	body := `{"status":"error","message":"servery listen answers as told"}`
+	body := `{"status":"error","message":"servery listen sends the configured response"}`
 	switch {
 	case status < 300:
 		body = `{"status":"received"}`

@@ -157,7 +157,7 @@ func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 		[]string{d.action(contact).State, d.action(rider).State, d.action(young).State})
 	require.Equal(t, 1, d.contacts(), "one event, for the contact only")
 	require.Contains(t, string(pgtest.EventBodies(t, d.db, core.FeatureAction)[0]),
-		`"status":"failed","message":"the aggregator has not told the outcome in time"`)
+		`"status":"failed","message":"the aggregator has not reported the outcome in time"`)
 	require.NoError(t, actions.Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
 	require.Equal(t, 1, d.contacts(), "a later outcome is ignored")

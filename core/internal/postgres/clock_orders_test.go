@@ -124,7 +124,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 			at = &event.moved
 			require.NotEmpty(t, event.placed, "order %d is moved before it is placed", id)
 		}
-		require.Contains(t, []string{"", a.Header.Get("Webhook-Id")}, *at, "order %d is told under two ids", id)
+		require.Contains(t, []string{"", a.Header.Get("Webhook-Id")}, *at, "order %d is reported under two ids", id)
 		*at = a.Header.Get("Webhook-Id")
 		arrived[id] = event
 	}

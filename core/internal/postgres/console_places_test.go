@@ -26,7 +26,8 @@ import (
 const feast = `{"categories":[{"ref_id":"meals","name":"Meals"},{"ref_id":"hot","name":"Hot","parent_ref_id":"meals"},
 		{"ref_id":"sides","name":"Sides"}],
 	"items":[{"ref_id":"curry","title":"Curry","price":12,"category_ref_ids":["hot"]},
-		{"ref_id":"rice","title":"Rice","price":3,"category_ref_ids":["sides"]},{"ref_id":"tea","title":"Tea","price":2}],
+		{"ref_id":"rice","title":"Rice","price":3,"category_ref_ids":["sides"]},
+		{"ref_id":"tea","title":"Tea","price":2}],
 	"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"item_ref_ids":["curry","rice"]},
 		{"ref_id":"extra","title":"Extra","min_selectable":1,"item_ref_ids":["curry"]},
 		{"ref_id":"dips","title":"Dips","min_selectable":1},{"ref_id":"heat","title":"Heat","min_selectable":1}],
@@ -58,9 +59,11 @@ func (k *menuHarness) scramble(rt *rapid.T) {
 		pgtest.Exec(k.t, k.db, statement, append([]any{k.business}, args...)...)
 	}
 	often := func(name string) bool { return rapid.IntRange(0, 9).Draw(rt, name) > 0 }
-	for _, ref := range []string{"meals", "hot", "sides", "curry", "rice", "tea", "size", "extra", "dips", "heat", "big", "small",
+	for _, ref := range []string{"meals", "hot", "sides", "curry", "rice", "tea", "size", "extra", "dips", "heat",
+		"big", "small",
 		"egg", "mint", "mild"} {
-		change(`UPDATE catalogue_entities SET active = ?1 WHERE business_id = ?0 AND name = ?2`, often(ref+" active"), ref)
+		change(`UPDATE catalogue_entities SET active = ?1 WHERE business_id = ?0 AND name = ?2`,
+			often(ref+" active"), ref)
 	}
 	for _, group := range []string{"size", "extra", "dips", "heat"} {
 		change(`UPDATE catalogue_entities SET record = (record::jsonb || jsonb_build_object('min_selectable', ?1::int,
@@ -141,9 +144,10 @@ func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), o
 		if !often("no changes") {
 			due = "2026-11-23"
 		}
-		change(`INSERT INTO publications (business_id, store_id, platform, endpoint, reference, publish_requests, due_at,
-			available_at, note, state, problems, published_at) SELECT business_id, id, 'aggregator-a', 1, ?1, '{}', ?2, ?2,
-			?3, ?4, ?5, nullif(?6, '')::timestamptz FROM stores WHERE business_id = ?0 AND ref_id = ?7`,
+		change(`INSERT INTO publications (business_id, store_id, platform, endpoint, reference, publish_requests,
+			due_at, available_at, note, state, problems, published_at)
+			SELECT business_id, id, 'aggregator-a', 1, ?1, '{}', ?2, ?2, ?3, ?4, ?5, nullif(?6, '')::timestamptz
+			FROM stores WHERE business_id = ?0 AND ref_id = ?7`,
 			core.NewID(noon), due, note, rapid.SampledFrom([]string{"waiting", "published", "published", "failed",
 				"unlisted", "skipped"}).Draw(rt, "state"), problems, published, ref)
 	}
@@ -230,15 +234,17 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 				place := console.Place{Listed: store.Listing{Excluded: s.Excluded,
 					Included: s.Included}.ListedOn(platform.Name), Active: s.Active, Ordering: s.Ordering,
 					Closed: stored.ClosureOn(platform.Name) != nil, NoItems: count(reasons, menu.Orderable) == 0,
-					PluginDown: platform.ServedBy != core.ServedByMerchant && !slices.Contains(working, platform.ServedBy),
-					Hidden:     s.Hidden, Open: open}
+					PluginDown: platform.ServedBy != core.ServedByMerchant && !slices.Contains(working,
+						platform.ServedBy),
+					Hidden: s.Hidden, Open: open}
 				if p, found := published[s.ID][platform.Name]; found {
 					place.Menu = &p
 				}
 				require.Equal(rt, place.Reason(), s.Reasons[platform.Name], "%s on %s", s.RefID, platform.Name)
 				sells = sells || place.Listed && !place.NoItems
 				for _, item := range items {
-					requireItemPlace(rt, read, k.business, item, place, itemPlaceOf(reasons, item, s, platform, working))
+					requireItemPlace(rt, read, k.business, item, place, itemPlaceOf(reasons, item, s, platform,
+						working))
 				}
 			}
 			listed, err := read.ListStores(ctx, k.business, console.StoreFilter{Text: s.RefID, Local: noon, Limit: 1})
@@ -312,8 +318,9 @@ func TestItemsAreFoundByTheirProblem(t *testing.T) {
 	change(`UPDATE catalogue_entities SET active = false WHERE business_id = ?0 AND name = 'sides'`)
 	change(`DELETE FROM publications WHERE business_id = ?0`)
 	change(`INSERT INTO publications (business_id, store_id, platform, endpoint, reference, publish_requests, due_at,
-		available_at, state, problems) SELECT business_id, id, 'aggregator-a', 1, ?1, '{}', now(), 'infinity', 'published',
-		'[{"entity":"item","ref_id":"tea"},{"entity":"option","ref_id":"rice"},{"entity":"item","ref_id":"curry"}]'
+		available_at, state, problems) SELECT business_id, id, 'aggregator-a', 1, ?1, '{}', now(), 'infinity',
+		'published', '[{"entity":"item","ref_id":"tea"},
+		{"entity":"option","ref_id":"rice"},{"entity":"item","ref_id":"curry"}]'
 		FROM stores WHERE business_id = ?0 AND ref_id = 's1'`, core.NewID(noon))
 	for _, c := range []struct {
 		filter console.ItemFilter
@@ -324,7 +331,8 @@ func TestItemsAreFoundByTheirProblem(t *testing.T) {
 		{console.ItemFilter{Problem: console.ItemBreaksRule, Platform: "web"}, nil},
 		{console.ItemFilter{Problem: console.ItemInactive}, []string{"rice"}},
 		{console.ItemFilter{Problem: console.ItemLacking}, []string{"curry", "tea"}},
-		{console.ItemFilter{Problem: console.ItemLacking, Store: "s1", Platform: "aggregator-a"}, []string{"curry", "tea"}},
+		{console.ItemFilter{Problem: console.ItemLacking, Store: "s1", Platform: "aggregator-a"}, []string{"curry",
+			"tea"}},
 		{console.ItemFilter{Problem: console.ItemLacking, Store: "s2"}, nil},
 		{console.ItemFilter{Problem: console.ItemLacking, Platform: "web"}, nil},
 	} {

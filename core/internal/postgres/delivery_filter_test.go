@@ -41,7 +41,8 @@ func TestDeliveriesAreFoundByFailureAndStatus(t *testing.T) {
 	require.Empty(t, find(around), "it failed an hour later")
 	around.From, around.To = around.From.Add(time.Hour), around.To.Add(time.Hour)
 	require.Equal(t, failed, find(around))
-	require.Equal(t, []core.ID{waiting[0].ID}, find(webhook.Filter{Status: 503}), "of the last attempt, also a waiting one")
+	require.Equal(t, []core.ID{waiting[0].ID}, find(webhook.Filter{Status: 503}),
+		"of the last attempt, also a waiting one")
 	require.Equal(t, failed, find(webhook.Filter{Status: 404}))
 	require.Empty(t, find(webhook.Filter{Status: 418}))
 

@@ -86,10 +86,33 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	require.Len(t, found, 4)
 	require.Equal(t, shared.ID, found[0].ProblemID)
 
+	every, err := consoleview.New(c.db).Problems(ctx, console.ProblemFilter{Limit: 9})
+	require.NoError(t, err)
+	require.Equal(t, list, every, "of all businesses")
 	stranger := hubtest.Business(t, c.db).ID
 	require.Empty(t, c.problems(console.ProblemFilter{Businesses: []core.BusinessID{stranger}}))
 	_, err = consoleview.New(c.db).Problem(ctx, stranger, shared.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestLateFailureDoesNotReopenAProblem(t *testing.T) {
+	c, ctx := newDeliveryHarness(t), context.Background()
+	c.publish(2)
+	hung, claimed, _ := c.claim()
+	c.endWith(webhook.Failed, webhook.Status, 503, hung, claimed[0])
+	p := c.problems(console.ProblemFilter{})[0]
+	require.NoError(t, c.queue.SetProblemState(ctx, c.business, p.ID, console.ProblemOpen, console.ProblemResolved,
+		access.Change{Business: c.business}))
+	c.clock.Advance(time.Minute)
+	other, again, _ := c.claim()
+	require.Len(t, again, 1)
+	c.endWith(webhook.Failed, webhook.Status, 503, hung, claimed[1])
+	c.endWith(webhook.Failed, webhook.Timeout, 0, hung, claimed[1])
+	c.endWith(webhook.Delivered, "", 200, other, again[0])
+	c.endWith(webhook.Failed, webhook.Timeout, 0, hung, claimed[1])
+	list := c.problems(console.ProblemFilter{Limit: 9})
+	require.Len(t, list, 1)
+	require.Equal(t, []any{console.ProblemResolved, p.LastSeen}, []any{list[0].State, list[0].LastSeen})
 }
 
 func TestProblemIsStoredOnceInAnInterval(t *testing.T) {
@@ -126,6 +149,11 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 		States: []console.ProblemState{console.ProblemOpen, console.ProblemAcknowledged}}))
 	require.NoError(t, c.queue.NoteProblem(ctx, c.business, p.ID, access.Change{Business: c.business, Why: "a note"}))
 	require.NoError(t, c.queue.AssignProblem(ctx, c.business, p.ID, "sam@example.com", change))
+	for _, among := range [][]core.BusinessID{nil, {c.business}} {
+		assignees, err := consoleview.New(c.db).ProblemAssignees(ctx, among)
+		require.NoError(t, err)
+		require.Equal(t, []string{"sam@example.com"}, assignees)
+	}
 	require.Empty(t, c.problems(console.ProblemFilter{Unassigned: true}))
 	require.Equal(t, core.NotFound, core.CodeOf(c.queue.NoteProblem(ctx, hubtest.Business(t, c.db).ID, p.ID, change)))
 
@@ -156,8 +184,8 @@ func TestOldProblemsAreDeleted(t *testing.T) {
 	require.Empty(t, c.problems(console.ProblemFilter{}))
 }
 
-// resendProblem queues the resend of a problem and leases it.
-func (c *deliveryHarness) resendProblem(problem int64) core.Job {
+// queueResend queues the resend of a problem.
+func (c *deliveryHarness) queueResend(problem int64) {
 	c.t.Helper()
 	c.clock.Advance(time.Millisecond)
 	choice := webhook.ProblemSelector(problem, c.clock.Now())
@@ -167,6 +195,12 @@ func (c *deliveryHarness) resendProblem(problem int64) core.Job {
 	require.NoError(c.t, err)
 	require.NoError(c.t, jobsdb.New(c.db).QueueJob(context.Background(), job,
 		access.Change{Business: c.business, Actor: "user:sam@example.com", Object: console.ProblemObject(problem)}))
+}
+
+// resendProblem queues the resend of a problem and leases it.
+func (c *deliveryHarness) resendProblem(problem int64) core.Job {
+	c.t.Helper()
+	c.queueResend(problem)
 	return c.lease()
 }
 
@@ -221,14 +255,45 @@ func TestResendsOfTwoProblemsRunTogether(t *testing.T) {
 	list := c.problems(console.ProblemFilter{Limit: 9})
 	one := c.resendProblem(list[0].ID)
 	require.NotEqual(t, one.ID, c.resendProblem(list[1].ID).ID, "though the first has not ended")
-	choice := webhook.ProblemSelector(list[0].ID, c.clock.Now())
-	job, err := choice.ProblemJob(c.business, 1, c.clock.Now())
+}
+
+func TestConcurrentResendsOfAProblemAreOne(t *testing.T) {
+	c, ctx := newDeliveryHarness(t), context.Background()
+	c.failAs(1, webhook.Status, 503)
+	problem := c.problems(console.ProblemFilter{})[0].ID
+	c.clock.Advance(time.Millisecond)
+	post := func() error {
+		job, err := webhook.ProblemSelector(problem, c.clock.Now()).ProblemJob(c.business, 1, c.clock.Now())
+		if err != nil {
+			return err
+		}
+		return jobsdb.New(c.db).QueueJob(ctx, job, access.Change{Business: c.business, Actor: "user:sam@example.com",
+			Action: "problem.resend", Object: console.ProblemObject(problem)})
+	}
+	results := make(chan error, 2)
+	for range cap(results) {
+		go func() { results <- post() }()
+	}
+	codes := []core.Code{core.CodeOf(<-results), core.CodeOf(<-results)}
+	require.ElementsMatch(t, []core.Code{core.CodeOf(nil), core.Conflict}, codes)
+	job := c.lease()
+	require.Equal(t, core.Conflict, core.CodeOf(post()), "it is running")
+	entries, err := consoleview.New(c.db).Audit(ctx, c.business,
+		console.EntryFilter{Object: console.ProblemObject(problem), Limit: 9})
 	require.NoError(t, err)
-	require.NoError(t, jobsdb.New(c.db).Enqueue(context.Background(), job, ""))
-	claimed, _, err := jobsdb.New(c.db).Claim(context.Background(), core.NewID(c.clock.Now()), 1,
-		c.clock.Now().Add(time.Minute))
-	require.NoError(t, err)
-	require.Empty(t, claimed, "a second resend of one problem waits for the first")
+	require.Len(t, entries, 1)
+	handler := webhook.ProblemResend{Resends: deliveriesdb.NewProblemResends(c.db), Clock: c.clock}
+	require.NoError(t, handler.Fail(ctx, job, core.Errorf(core.Internal, "no disk")))
+	require.NoError(t, post(), "it has ended")
+}
+
+func TestQueuedResendOfAProblemStillCounts(t *testing.T) {
+	c, ctx := newDeliveryHarness(t), context.Background()
+	c.failAs(1, webhook.Status, 503)
+	c.queueResend(c.problems(console.ProblemFilter{})[0].ID)
+	c.clock.Advance(2 * time.Hour)
+	handler := webhook.ProblemResend{Resends: deliveriesdb.NewProblemResends(c.db), Clock: c.clock}
+	require.ErrorAs(t, handler.Run(ctx, c.lease(), func(int, int) {}), &core.Snooze{})
 }
 
 func TestProblemResendStopsCountingAfterAnHour(t *testing.T) {

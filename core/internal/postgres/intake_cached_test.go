@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,40 +83,76 @@ func TestRevokedKeyIsRejectedByEveryReplica(t *testing.T) {
 	require.Equal(t, core.Forbidden, core.CodeOf(err))
 }
 
+// orderOutcome is what an order at the cached values became.
+type orderOutcome struct {
+	order.Relay
+	deliveries, leased, calls int
+	err                       error
+}
+
+// next places an order after a change of another replica.
+func (c *cachedIntake) next(change string) (o orderOutcome) {
+	pgtest.Exec(c.t, c.replica, `DELETE FROM delivery_queue; DELETE FROM call_queue`)
+	pgtest.Exec(c.t, c.replica, change)
+	_, o.err = c.place()
+	require.NoError(c.t, jsonv2.Unmarshal([]byte(c.lastOrder()), &o.Relay))
+	pgtest.Row(c.t, c.db, &o.deliveries, `SELECT count(*) FROM delivery_queue`)
+	pgtest.Row(c.t, c.db, &o.leased, `SELECT count(owner) FROM delivery_queue`)
+	pgtest.Row(c.t, c.db, &o.calls, `SELECT count(*) FROM call_queue`)
+	return o
+}
+
 func TestChangesOfOtherReplicasApplyToNextOrder(t *testing.T) {
 	c := newCachedIntake(t)
-	last := func() (relay order.Relay, rows int) {
-		bodies := pgtest.EventBodies(t, c.db, core.OrderPlaced)
-		require.NoError(t, jsonv2.Unmarshal(bodies[len(bodies)-1], &relay))
-		pgtest.Row(t, c.db, &rows, `SELECT count(*) FROM delivery_queue`)
-		return relay, rows
+	outbox.UseStarter(c.db, deadReplica{c.db.Clock()})
+	disabled := func(o orderOutcome) bool {
+		return slices.ContainsFunc(o.Order.Details.Flags,
+			func(f order.Flag) bool { return f.Code == order.OrderingDisabled })
 	}
+	enabled := func(o orderOutcome) bool { return !disabled(o) }
+	leased := func(n int) func(orderOutcome) bool { return func(o orderOutcome) bool { return o.leased == n } }
+	calls := func(n int) func(orderOutcome) bool { return func(o orderOutcome) bool { return o.calls == n } }
+	sent := func(n int) func(orderOutcome) bool { return func(o orderOutcome) bool { return o.deliveries == n } }
+	channel := func(name string) func(orderOutcome) bool {
+		return func(o orderOutcome) bool { return o.Order.Details.Channel == name }
+	}
+	require.True(t, leased(1)(c.next(`SELECT 1`)))
 	for _, change := range []struct {
 		statement string
-		applied   func(r order.Relay, rows int) bool
+		applied   func(orderOutcome) bool
 	}{
 		{`UPDATE stores SET name = 'Other Street'`,
-			func(r order.Relay, _ int) bool { return r.Order.Store.Name == "Other Street" }},
+			func(o orderOutcome) bool { return o.Order.Store.Name == "Other Street" }},
 		{`UPDATE businesses SET name = 'Other Bakery'`,
-			func(r order.Relay, _ int) bool { return r.Order.Details.BusinessName == "Other Bakery" }},
+			func(o orderOutcome) bool { return o.Order.Details.BusinessName == "Other Bakery" }},
 		{`INSERT INTO platform_aliases (business_id, alias, platform, sent, created_at)
-			SELECT id, 'webshop', 'web', true, now() FROM businesses`,
-			func(r order.Relay, _ int) bool { return r.Order.Details.Channel == "webshop" }},
+			SELECT id, 'webshop', 'web', true, now() FROM businesses`, channel("webshop")},
+		{`DELETE FROM platform_aliases`, channel("web")},
 		{`INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
 			SELECT id, 1, 900, 'curry', true, 0, false, '{"ref_id":"curry","title":"Other Curry"}', now()
 			FROM businesses;
 			INSERT INTO menu_versions (business_id, store_id, version) SELECT id, 0, 1000 FROM businesses
 			ON CONFLICT (business_id, store_id) DO UPDATE SET version = 1000`,
-			func(r order.Relay, _ int) bool { return r.Order.Items[0].Title == "Other Curry" }},
-		{`UPDATE webhooks SET active = false`, func(_ order.Relay, rows int) bool { return rows == 0 }},
-		{`UPDATE webhooks SET active = true`, func(_ order.Relay, rows int) bool { return rows == 1 }},
+			func(o orderOutcome) bool { return o.Order.Items[0].Title == "Other Curry" }},
+		{`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+			SELECT business_id, id, 'web', false, 'api', '', '', gen_random_uuid(), now() FROM stores`, disabled},
+		{`UPDATE store_switches SET open = true`, enabled},
+		{`UPDATE store_switches SET open = false`, disabled},
+		{`DELETE FROM store_switches`, enabled},
+		{`UPDATE webhooks SET active = false`, sent(0)},
+		{`UPDATE webhooks SET active = true`, sent(1)},
+		{`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error, probing_since)
+			SELECT business_id, id, 20, now(), now(), 503, '', now() FROM webhooks`, leased(0)},
+		{`UPDATE endpoint_circuits SET probing_since = NULL`, leased(1)},
+		{`UPDATE endpoint_circuits SET probing_since = now()`, leased(0)},
+		{`DELETE FROM endpoint_circuits`, leased(1)},
+		{`UPDATE platforms SET served_by = 'aggregator-a' WHERE name = 'web'`, calls(1)},
+		{`UPDATE platforms SET accept = 'pos' WHERE name = 'web'`, calls(0)},
+		{`DELETE FROM platforms WHERE name = 'web'`,
+			func(o orderOutcome) bool { return core.CodeOf(o.err) == core.NotFound }},
 	} {
-		pgtest.Exec(t, c.replica, `DELETE FROM delivery_queue`)
-		pgtest.Exec(t, c.replica, change.statement)
-		_, err := c.place()
-		require.NoError(t, err)
-		relay, rows := last()
-		require.True(t, change.applied(relay, rows), "%s: %+v, %d deliveries", change.statement, relay, rows)
+		o := c.next(change.statement)
+		require.True(t, change.applied(o), "%s: %+v", change.statement, o)
 	}
 }
 

@@ -119,6 +119,14 @@ func TestCachedValuesDoNotOutliveACrash(t *testing.T) {
 	pgtest.Exec(t, c.replica, `DELETE FROM cache_epochs`)
 	change("Second Street")
 	require.Contains(t, c.lastOrder(), "Second Street")
+
+	// A lost change of the menu has the version of a later one.
+	pgtest.Exec(t, c.replica, `INSERT INTO catalogue_entities
+		(business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
+		SELECT id, 1, 900, 'curry', true, 0, false, '{"ref_id":"curry","title":"Other Curry"}', now() FROM businesses`)
+	pgtest.Exec(t, c.replica, `DELETE FROM cache_epochs`)
+	change("Third Street")
+	require.Contains(t, c.lastOrder(), "Other Curry")
 }
 
 // TestChangesInARestoredDumpAreIgnored stores a change whose id another server gave it.

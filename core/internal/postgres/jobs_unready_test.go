@@ -66,3 +66,21 @@ func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 	clock.Advance(2 * time.Minute) // its lease expires
 	require.Empty(t, claim().LastError)
 }
+
+func TestRenewalKeepsStoredProgressUntilOneIsReported(t *testing.T) {
+	ctx, clock := context.Background(), clocktest.New()
+	db := hubtest.Database(t, clock)
+	enqueue(t, db, hubtest.Business(t, db).ID, `{"stores":[{"ref_id":"a"}]}`)
+	jobs, owner := jobsdb.New(db), core.ID{1}
+	claimed, _, err := jobs.Claim(ctx, owner, 1, clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	pgtest.Exec(t, db, `UPDATE jobs SET progress = 1, total = 4`)
+	for _, row := range [][]int{{0, 0, 1, 4}, {2, 5, 2, 5}} {
+		require.NoError(t, jobs.Renew(ctx, owner, []job.Progress{{Job: claimed[0], Done: row[0], Total: row[1]}},
+			clock.Now().Add(2*time.Minute)))
+		var done, total int
+		pgtest.Row(t, db, &done, `SELECT progress FROM jobs`)
+		pgtest.Row(t, db, &total, `SELECT total FROM jobs`)
+		require.Equal(t, row[2:], []int{done, total})
+	}
+}

@@ -74,7 +74,7 @@ func (db *DB) QueryPrepared(ctx context.Context, conn bun.Conn, q Statement, sca
 
 // QueryPlanned runs a query of QueryPrepared on another connection, which plans it each time.
 func QueryPlanned(ctx context.Context, conn bun.Conn, q Statement, scan func(rows *sql.Rows) error) error {
-	return scanRows(ctx, conn, q.Before+q.Query.with(q.Args), scan)
+	return scanRows(ctx, conn, q.Before+q.Query.With(q.Args), scan)
 }
 
 func scanRows(ctx context.Context, conn bun.Conn, query string, scan func(rows *sql.Rows) error) error {

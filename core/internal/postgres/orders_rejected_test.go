@@ -166,7 +166,8 @@ func TestRepeatsWithOtherContentLeaveATrace(t *testing.T) {
 	repeat(more)
 	found := repeats(k.business)
 	require.Len(t, found, 2)
-	require.Equal(t, []any{2, "key:shop", true}, []any{found[0].Times, found[0].Actor, found[0].Last.Equal(clock.Now())})
+	require.Equal(t, []any{2, "key:shop", true}, []any{found[0].Times, found[0].Actor,
+		found[0].Last.Equal(clock.Now())})
 	require.Contains(t, found[0].Differences, "quantity 1, in the repeat 3")
 	require.Equal(t, "coupon: none, in the repeat TEN", found[1].Differences)
 	require.Empty(t, repeats(other.business))

@@ -84,8 +84,9 @@ var planIndexes = map[string][]string{
 	"greatest(head.available_at, circuit.next_probe)": {"delivery_queue_available", "delivery_queue_manual"},
 	"EXECUTE move_to_history":                         {"delivery_queue_pkey"},
 	"AS retry (business_id, id, due_at, attempts)":    {"delivery_queue_pkey"},
-	"JOIN delivery_queue earlier ON":                  {"delivery_queue_ordering_key"},
-	"AND waiting.blocked\nORDER BY":                   {"delivery_queue_ordering_key"},
+	"JOIN delivery_queue earlier\n":                   {"delivery_queue_ordering_key"},
+	"EXECUTE blocked (":                               {"delivery_queue_ordering_key"},
+	"EXECUTE blocked_of_ordering_keys":                {"delivery_queue_ordering_key"},
 	// Calls: claim, load, end, next call.
 	"least(10, greatest(4, 10 /":                       {"call_queue_available", "call_queue_pkey"},
 	"AS claimed (business_id, order_id, ordering_key,": {"orders_pkey", "calls_waiting"},
@@ -103,6 +104,10 @@ var planIndexes = map[string][]string{
 	"EXECUTE place":                           {"business_changes_pkey"},
 	"EXECUTE publish":                         {"business_changes_pkey"},
 	"EXECUTE located_orders":                  {"orders_pkey"},
+	// Changes of orders.
+	"EXECUTE lock_orders":           {"orders_pkey"},
+	"EXECUTE read_acknowledgements": {"order_states_pkey", "calls_by_order"},
+	"EXECUTE change_orders":         {"orders_pkey", "order_states_pkey"},
 }
 
 // poolStatement is a statement of one of the two pools.
@@ -144,7 +149,7 @@ var (
 	literal  = regexp.MustCompile(`'(?:[^']|\'\')*'|\b\d+\b`)
 	planned  = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|EXECUTE|WITH)\b`)
 	seqScans = regexp.MustCompile(`Seq Scan on (delivery_queue|deliveries|attempts|events|job_queue|jobs|call|` +
-		`publications|orders|catalogue_entities|menu_links|store_overrides|business_changes)\w*`)
+		`publications|orders|order_states|catalogue_entities|menu_links|store_overrides|business_changes)\w*`)
 )
 
 func newPlans(t *testing.T, db *postgres.DB, log []poolStatement) *plans {

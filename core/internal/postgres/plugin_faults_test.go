@@ -37,10 +37,14 @@ func TestPluginFaultsAreGroupedByCause(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, causes, 2)
 	require.Equal(t, "order 3", causes[0].About, "the latest first")
+	late := report("a", "order 0", 1, -time.Hour) // a hub whose report failed before
+	require.NoError(t, plugins.RecordFaults(t.Context(), []aggregator.FaultCount{late}))
+	causes, err = plugins.Causes(t.Context(), "tasty")
+	require.NoError(t, err)
 	first := causes[1]
-	require.Equal(t, []any{"panic", int64(5), "order 2", core.BusinessID(7), "main.translate", "Orders.Translate"},
+	require.Equal(t, []any{"panic", int64(6), "order 2", core.BusinessID(7), "main.translate", "Orders.Translate"},
 		[]any{first.Kind, first.Count, first.About, first.Business, first.Stack, first.Call})
-	require.True(t, first.First.Equal(at) && first.Last.Equal(at.Add(time.Minute+time.Second)))
+	require.True(t, first.First.Equal(at.Add(-time.Hour)) && first.Last.Equal(at.Add(time.Minute+time.Second)))
 
 	var many []aggregator.FaultCount
 	for n := range 210 {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,8 @@ import (
 // Each statement of a file follows a line "-- name: x". A file without such lines is one statement,
 // named like the file. Arguments are named, such as ?now; \? is an operator. A statement that
 // connections prepare declares the types of its arguments in lines "-- prepare: ids uuid[], now
-// timestamptz". Comments are on separate lines and are not sent.
+// timestamptz". A line "-- include: x" stands for the text and the arguments of an earlier statement
+// x. Comments are on separate lines and are not sent.
 type Queries map[string]*Query
 
 // Query is a statement with named arguments.
@@ -23,24 +25,29 @@ type Query struct {
 	args  []string // the argument after each part but the last
 	names []string // of the arguments, sorted; of a prepared statement in the order of the types
 	types []string // of a prepared statement
+
+	lines, prepared []string // as read, for statements that include this one
 }
 
 // Args are the arguments of a statement, by name.
 type Args map[string]any
 
-// LoadQueries reads the .sql files of a directory.
-func LoadQueries(files fs.FS) (Queries, error) {
+// LoadQueries reads the .sql files of a directory. They may include the statements of others.
+func LoadQueries(files fs.FS, others ...Queries) (Queries, error) {
 	paths, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, err
 	}
-	queries := Queries{}
+	queries, included := Queries{}, Queries{}
+	for _, other := range others {
+		maps.Copy(included, other)
+	}
 	for _, path := range paths {
 		text, err := fs.ReadFile(files, path)
 		if err != nil {
 			return nil, err
 		}
-		if err := queries.read(strings.TrimSuffix(path, ".sql"), string(text)); err != nil {
+		if err := queries.read(strings.TrimSuffix(path, ".sql"), string(text), included); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -48,16 +55,16 @@ func LoadQueries(files fs.FS) (Queries, error) {
 }
 
 // MustLoadQueries is LoadQueries for embedded files. It panics if they cannot be read.
-func MustLoadQueries(files fs.FS) Queries {
-	queries, err := LoadQueries(files)
+func MustLoadQueries(files fs.FS, others ...Queries) Queries {
+	queries, err := LoadQueries(files, others...)
 	if err != nil {
 		panic(err)
 	}
 	return queries
 }
 
-// read adds the statements of a file.
-func (q Queries) read(name, text string) error {
+// read adds the statements of a file to the queries, and to those that may be included.
+func (q Queries) read(name, text string, included Queries) error {
 	var types, lines []string
 	add := func() error {
 		if len(lines) == 0 {
@@ -66,8 +73,8 @@ func (q Queries) read(name, text string) error {
 		if q[name] != nil {
 			return fmt.Errorf("statement %s is defined twice", name)
 		}
-		query, err := newQuery(name, types, strings.Join(lines, "\n"))
-		q[name], types, lines = query, nil, nil
+		query, err := newQuery(name, types, lines)
+		q[name], included[name], types, lines = query, query, nil, nil
 		return err
 	}
 	for line := range strings.Lines(text) {
@@ -75,6 +82,7 @@ func (q Queries) read(name, text string) error {
 		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "--")
 		heading, isHeading := strings.CutPrefix(comment, " name: ")
 		declared, isTypes := strings.CutPrefix(comment, " prepare: ")
+		inclusion, isInclusion := strings.CutPrefix(comment, " include: ")
 		switch {
 		case isComment && isHeading:
 			if err := add(); err != nil {
@@ -83,6 +91,12 @@ func (q Queries) read(name, text string) error {
 			name = heading
 		case isComment && isTypes:
 			types = append(types, strings.Split(declared, ", ")...)
+		case isComment && isInclusion:
+			part := included[inclusion]
+			if part == nil {
+				return fmt.Errorf("there is no statement %s before %s, which includes it", inclusion, name)
+			}
+			types, lines = append(types, part.prepared...), append(lines, part.lines...)
 		case strings.Contains(line, "--") && !isComment:
 			return fmt.Errorf("the comment must be on a separate line: %s", line)
 		case !isComment && strings.TrimSpace(line) != "":
@@ -95,9 +109,9 @@ func (q Queries) read(name, text string) error {
 // argument matches an argument, or \? that stands for an operator.
 var argument = regexp.MustCompile(`\\\?|\?([a-z][a-z0-9_]*)?`)
 
-func newQuery(name string, types []string, text string) (*Query, error) {
-	q := &Query{name: name}
-	part, from := "", 0
+func newQuery(name string, types, lines []string) (*Query, error) {
+	q := &Query{name: name, prepared: types, lines: lines}
+	text, part, from := strings.Join(lines, "\n"), "", 0
 	for _, at := range argument.FindAllStringSubmatchIndex(text, -1) {
 		part += text[from:at[0]]
 		from = at[1]
@@ -150,9 +164,10 @@ func (q Queries) Get(name string) *Query {
 
 // With returns the text of a statement with its arguments. It panics if the statement does
 // not exist, or if it has other arguments.
-func (q Queries) With(name string, args Args) string { return q.Get(name).with(args) }
+func (q Queries) With(name string, args Args) string { return q.Get(name).With(args) }
 
-func (q *Query) with(args Args) string {
+// With returns the text of the statement with its arguments. It panics if it has other arguments.
+func (q *Query) With(args Args) string {
 	q.check(args)
 	var text []byte
 	for i, name := range q.args {

@@ -62,11 +62,34 @@ SELECT ?business, id FROM stores WHERE business_id = ?business AND ref_id = ANY 
 	require.Panics(t, func() { read.execute(Args{"business": 7}) })
 }
 
+func TestQueriesIncludeEarlierOnes(t *testing.T) {
+	others, err := loadText(t, `-- name: known
+-- prepare: ids uuid[]
+-- One of the rows.
+id = ANY (?ids)`)
+	require.NoError(t, err)
+	queries, err := LoadQueries(fstest.MapFS{"a.sql": {Data: []byte(`-- name: open
+NOT closed`)}, "b.sql": {Data: []byte(`-- name: read
+-- prepare: business bigint
+SELECT id
+FROM stores
+WHERE business_id = ?business
+    AND
+    -- include: open
+    AND
+    -- include: known`)}}, others)
+	require.NoError(t, err)
+	require.Equal(t, "PREPARE read (bigint, uuid[]) AS SELECT id\nFROM stores\nWHERE business_id = $1\n    AND\n"+
+		"NOT closed\n    AND\nid = ANY ($2)", queries.Get("read").prepare())
+	require.Nil(t, queries["known"], "a statement of another package")
+}
+
 func TestInvalidQueryFilesAreRejected(t *testing.T) {
 	for text, problem := range map[string]string{
 		"-- name: a\nSELECT 1\n-- name: a\nSELECT 2": "statement a is defined twice",
 		"SELECT ?":        "an argument without a name",
 		"SELECT 1 -- one": "a separate line",
+		"-- name: a\n-- include: b\n-- name: b\nSELECT 1":       "no statement b before a",
 		"-- name: a\n-- prepare: b text\nSELECT ?c":             "declares the arguments",
 		"-- name: a\n-- prepare: b text, c text\nSELECT ?b":     "declares the arguments",
 		"-- name: a\n-- prepare: b text, b text\nSELECT ?b, ?b": "declares the arguments",

@@ -57,7 +57,7 @@ func (d *riderHarness) order(platform, more string) int64 {
 		d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
 	require.NoError(d.t, failures[0])
 	pgtest.Exec(d.t, d.db,
-		`WITH told AS (DELETE FROM calls WHERE kind = 'order_acknowledge') DELETE FROM call_queue
+		`WITH deleted AS (DELETE FROM calls WHERE kind = 'order_acknowledge') DELETE FROM call_queue
 			WHERE kind = 'order_acknowledge'`)
 	return receipts[0].OrderID
 }

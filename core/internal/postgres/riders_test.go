@@ -155,7 +155,7 @@ func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 			order.Change{To: state, Actor: "key:pos"})
 		require.NoError(t, err)
 	}
-	pgtest.Exec(t, d.db, `WITH told AS (DELETE FROM calls) DELETE FROM call_queue`)
+	pgtest.Exec(t, d.db, `WITH deleted AS (DELETE FROM calls) DELETE FROM call_queue`)
 	for _, id := range []int64{delivered, again, cancelled, completed, open} {
 		require.NoError(t, d.place(id, "1"), "the sender gets no error")
 	}

@@ -61,7 +61,7 @@ func (p *PreparedStatements) ask(name, types, text string, value, result any) {
 }
 
 func (p *PreparedStatements) query(name, types, text string, value, result any) error {
-	query, err := newQuery(name, []string{types}, text)
+	query, err := newQuery(name, []string{types}, []string{text})
 	if err != nil {
 		return err
 	}

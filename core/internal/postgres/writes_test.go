@@ -15,6 +15,7 @@ import (
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
 // ofAll lists the statements of the engines that change rows of all businesses, by file or
@@ -69,7 +70,7 @@ func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 		}
 	}
 	for _, directory := range directories {
-		queries, err := postgres.LoadQueries(os.DirFS(directory))
+		queries, err := postgres.LoadQueries(os.DirFS(directory), outbox.Parts())
 		require.NoError(t, err)
 		for name, query := range queries {
 			path := filepath.Join(directory, name)

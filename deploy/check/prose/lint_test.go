@@ -95,7 +95,8 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 				"  \"description\": \"\\\"a\\\" wrongword\"}}, \"anyOf\": [{\"description\": \"wrongword\"}]}")},
 	}
 	root["a.go"] = &fstest.MapFile{Data: []byte(
-		"package a\n\n// wrongword\nvar a = f(\"One \" +\n\t\"wrongword.\", 'a', 1, \"\", \"wrongword\", `The\n wrongword`)\n")}
+		"package a\n\n// wrongword\nvar a = f(\"One \" +\n\t\"wrongword.\", 'a', 1, \"\", \"wrongword\", `The\n " +
+			"wrongword`)\n")}
 	findings, err := lint(root, []Source{
 		Markdown{Names: []string{"README.md", "SECURITY.md"}}, Markdown{Dir: "guides", Names: []string{"*.md"}},
 		OpenAPI{"api.yaml"}, Schemas{"events"},

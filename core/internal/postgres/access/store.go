@@ -31,12 +31,13 @@ func (a Store) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
 	return lookupsOf(a.db).keys.Do(ctx, hash)
 }
 
-// CachedKeyByHash is KeyByHash, but the key may be out of date.
-func (a Store) CachedKeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
+// CachedKeyByHash is KeyByHash, but a cached key may be out of date.
+func (a Store) CachedKeyByHash(ctx context.Context, hash []byte) (key access.Key, cached bool, err error) {
 	if found, known := lookupsOf(a.db).cache.Get(string(hash)); known {
-		return found.Value, nil
+		return found.Value, true, nil
 	}
-	return a.KeyByHash(ctx, hash)
+	key, err = a.KeyByHash(ctx, hash)
+	return key, false, err
 }
 
 // maxCachedKeys bounds the cached keys.

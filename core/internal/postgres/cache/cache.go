@@ -18,6 +18,19 @@ type Entry[V any] struct {
 	Snapshot string
 }
 
+// Epoch returns the epoch of the database in which the value was read. Versions of different epochs are not comparable,
+// because a server that lost transactions gives their numbers again.
+func (e Entry[V]) Epoch() string {
+	epoch, _ := split(e.Snapshot)
+	return epoch
+}
+
+// split splits what cache_snapshot returned.
+func split(snapshot string) (epoch, open string) {
+	epoch, open, _ = strings.Cut(snapshot, " ")
+	return epoch, open
+}
+
 // Cache caches values of businesses in this replica. A cached value may be out of date. The statement that relies on it
 // checks its snapshot against business_changes, see Checks.
 type Cache[K comparable, V any] struct {
@@ -80,7 +93,7 @@ func (c *Checks) Into(args map[string]any) {
 	businesses, epochs, snapshots := make([]int64, n), make([]string, n), make([]string, n)
 	for i, check := range c.list {
 		businesses[i] = int64(check.Business)
-		epochs[i], snapshots[i], _ = strings.Cut(check.Snapshot, " ")
+		epochs[i], snapshots[i] = split(check.Snapshot)
 	}
 	args["checked"], args["epochs"], args["snapshots"] = pgdialect.Array(businesses), pgdialect.Array(epochs),
 		pgdialect.Array(snapshots)

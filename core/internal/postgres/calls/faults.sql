@@ -1,5 +1,5 @@
 -- name: record_fault
--- Counts faults with the same cause, and keeps the latest.
+-- Counts faults with the same cause, and keeps the details of the latest.
 INSERT INTO plugin_faults AS known (
     plugin_id, cause, kind, ended, call, count, first_at, last_at, version, text, stack, business_id, platform, about
 )
@@ -9,13 +9,14 @@ VALUES (
 ON CONFLICT (plugin_id, cause) DO UPDATE
 SET
     count = known.count + excluded.count,
+    first_at = least(known.first_at, excluded.first_at),
     last_at = greatest(known.last_at, excluded.last_at),
-    version = excluded.version,
-    text = excluded.text,
-    stack = excluded.stack,
-    business_id = excluded.business_id,
-    platform = excluded.platform,
-    about = excluded.about
+    version = CASE WHEN excluded.last_at >= known.last_at THEN excluded.version ELSE known.version END,
+    text = CASE WHEN excluded.last_at >= known.last_at THEN excluded.text ELSE known.text END,
+    stack = CASE WHEN excluded.last_at >= known.last_at THEN excluded.stack ELSE known.stack END,
+    business_id = CASE WHEN excluded.last_at >= known.last_at THEN excluded.business_id ELSE known.business_id END,
+    platform = CASE WHEN excluded.last_at >= known.last_at THEN excluded.platform ELSE known.platform END,
+    about = CASE WHEN excluded.last_at >= known.last_at THEN excluded.about ELSE known.about END
 
 -- name: trim_faults
 -- Deletes all but the latest causes of each plugin.

@@ -116,28 +116,33 @@ func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result)
 		` status, error_class, error, response_headers, response_body, total_us`
 	var rows postgres.CopyWriter
 	for _, r := range results {
-		a := r.Attempt
-		if a == nil || r.Call.Kind == relay.RiderLocation && a.ErrorClass == "" {
-			continue
+		for i := range r.Earlier {
+			writeCallAttempt(&rows, r.Call, &r.Earlier[i])
 		}
-		rows.Int(int64(r.Call.Business))
-		rows.ID(r.Call.ID)
-		rows.Int(r.Call.Order.ID)
-		rows.Int(int64(r.Call.Attempts + 1))
-		rows.Time(a.StartedAt)
-		rows.Text(a.Method)
-		rows.Text(a.URL)
-		rows.JSON(false, a.RequestHeaders)
-		rows.Bytes(a.RequestBody[:min(len(a.RequestBody), maxStoredBody)])
-		rows.Int(int64(a.Status))
-		rows.Text(a.ErrorClass)
-		rows.Text(a.Error)
-		rows.JSON(false, a.ResponseHeaders)
-		rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), maxStoredBody)])
-		rows.Micros(a.Took)
-		rows.End()
+		if r.Attempt != nil && (r.Call.Kind != relay.RiderLocation || r.Attempt.ErrorClass != "") {
+			writeCallAttempt(&rows, r.Call, r.Attempt)
+		}
 	}
 	return rows.CopyInto(ctx, tx, "call_attempts", columns)
+}
+
+func writeCallAttempt(rows *postgres.CopyWriter, call relay.Call, a *relay.Attempt) {
+	rows.Int(int64(call.Business))
+	rows.ID(call.ID)
+	rows.Int(call.Order.ID)
+	rows.Int(int64(call.Attempts + 1))
+	rows.Time(a.StartedAt)
+	rows.Text(a.Method)
+	rows.Text(a.URL)
+	rows.JSON(false, a.RequestHeaders)
+	rows.Bytes(a.RequestBody[:min(len(a.RequestBody), maxStoredBody)])
+	rows.Int(int64(a.Status))
+	rows.Text(a.ErrorClass)
+	rows.Text(a.Error)
+	rows.JSON(false, a.ResponseHeaders)
+	rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), maxStoredBody)])
+	rows.Micros(a.Took)
+	rows.End()
 }
 
 // endCalls marks calls as ended, each at most once. It returns those that this transaction

@@ -56,10 +56,11 @@ func (p Plugins) RemoveHub(ctx context.Context, hub core.ID) error {
 // Hubs returns the plugin status of the running hubs.
 func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 	return postgres.Collect(ctx, p.db.Bun(), "reading the status of plugins", func(h *console.PluginHub) []any {
-		return []any{&h.Plugin, &h.Hub, &h.At, &h.Version, &h.State, &h.Since, &h.Reason, &h.InFlight, &h.Memory,
-			(*callCounts)(&h.Calls)}
+		return []any{&h.Plugin, &h.Hub, &h.At, &h.Version, &h.State, &h.Since, &h.Reason, &h.Build,
+			&h.InFlight, &h.Memory, (*callCounts)(&h.Calls)}
 	},
-		bun.SafeQuery(`SELECT plugin_id, hub, reported_at, version, state, since, reason, in_flight, memory, calls
+		bun.SafeQuery(`SELECT plugin_id, hub, reported_at, version, state, since, reason, build, in_flight, memory,
+			calls
 		FROM plugin_hubs
 		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubTimeout)))
 }

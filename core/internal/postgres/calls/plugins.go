@@ -160,7 +160,8 @@ func errInUse(id string, bound []aggregator.Binding) error {
 		id, strings.Join(names, ", "), bound[0].Business, bound[0].Platform)
 }
 
-// ReportStatus records a hub's status of a plugin, and its description if known.
+// ReportStatus records a hub's status of a plugin, and its description if known. A new description
+// notifies the other hubs.
 //
 // A ready plugin's platforms are rechecked and republished after an operator request. The same
 // happens if another or an unknown renderer published their menus. It waits until all other hubs
@@ -169,14 +170,13 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 	now, reported := p.db.Clock().Now(), readStatus(status)
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		var published, before string
+		var described bool
 		var revision, publishedRevision int64
 		var others bool
-		err := tx.QueryRowContext(ctx,
-			`SELECT status, published_digest, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
-				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.reported_at >= ?2 AND h.state IN ('ready', 'degraded')
-					AND h.description_digest <> ?3)
-			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubTimeout),
-			reported.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
+		err := tx.QueryRowContext(ctx, queries.With("read_status", postgres.Args{
+			"plugin": id, "hub": hub, "reported_since": now.Add(-hubTimeout), "renderer": reported.renderer(),
+			"description": description})).
+			Scan(&before, &published, &revision, &publishedRevision, &others, &described)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -197,6 +197,11 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 				published_revision = ?
 			WHERE id = ?`, status, now, description, published, publishedRevision, id); err != nil {
 			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
+		}
+		if described { // other hubs read the description
+			if err := postgres.Notify(ctx, tx, PluginsChannel); err != nil {
+				return err
+			}
 		}
 		if !changed {
 			return nil

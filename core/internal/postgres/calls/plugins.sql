@@ -27,6 +27,26 @@ FROM plugins
 WHERE NOT removed
 ORDER BY id
 
+-- name: read_status
+-- Locks a plugin. It also reports whether another hub has another renderer, and whether the description is a new one.
+SELECT
+    status,
+    published_digest,
+    revision,
+    published_revision,
+    EXISTS (
+        SELECT FROM plugin_hubs other
+        WHERE other.plugin_id = plugins.id
+            AND other.hub <> ?hub
+            AND other.reported_at >= ?reported_since
+            AND other.state IN ('ready', 'degraded')
+            AND other.description_digest <> ?renderer
+    ),
+    ?description::bytea IS NOT NULL AND ?description IS DISTINCT FROM description
+FROM plugins
+WHERE id = ?plugin AND NOT removed
+FOR UPDATE
+
 -- name: record_hubs
 -- Records the plugin status of a hub, and deletes that of stopped hubs. The rows are sorted, so that hubs do not
 -- deadlock.

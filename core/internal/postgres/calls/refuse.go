@@ -12,9 +12,11 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Reject queues a call that rejects an order at the aggregator, unless one is waiting. The call is
+// Reject queues a call that rejects an order at the aggregator now, unless one is waiting. The call is
 // recorded like that of an accepted order.
 func (q Store) Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error {
+	now := q.db.Clock().Now()
+	rejection.At = now.UnixMilli()
 	payload, err := json.Marshal(rejection)
 	if err != nil {
 		return err
@@ -27,7 +29,6 @@ func (q Store) Reject(ctx context.Context, caller relay.Caller, rejection relay.
 			caller.Business, key).Scan(&waits); err != nil || waits {
 			return err
 		}
-		now := q.db.Clock().Now()
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
 			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, OrderingKey: key,
 			Platform: caller.Platform, Payload: payload, Actor: "platform:" + caller.Platform, At: now,

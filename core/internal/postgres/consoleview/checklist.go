@@ -70,7 +70,7 @@ func (c Checklist) contactPlugins(ctx context.Context, business core.BusinessID)
 		}
 		// The actions of a starting plugin are unknown, so it is omitted.
 		if actions, err := c.Offers.Actions(ctx, p.ServedBy); err == nil &&
-			slices.Contains(actions, action.CustomerData) {
+			slices.Contains(action.Names(actions), action.CustomerData) {
 			offering = append(offering, p.ServedBy)
 		}
 	}

@@ -70,9 +70,10 @@ func (c Store) Problem(ctx context.Context, business core.BusinessID, id int64) 
 
 func (c Store) problems(ctx context.Context, in bun.IDB, businesses []core.BusinessID, only postgres.Conditions,
 	limit int) ([]console.Problem, error) {
+	only.Add(businesses != nil, "problem.business_id = ANY (?)", postgres.Array(businesses))
 	var rows []problemRow
 	if err := in.NewRaw(queries.With("problems", postgres.Args{
-		"businesses": postgres.Array(businesses), "only": only, "most": console.MaxProblemCount, "limit": limit,
+		"only": only, "most": console.MaxProblemCount, "limit": limit,
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading problems: %w", err)
 	}
@@ -83,12 +84,14 @@ func (c Store) problems(ctx context.Context, in bun.IDB, businesses []core.Busin
 	return list, nil
 }
 
-// ProblemAssignees returns the email addresses of users who have problems of businesses.
+// ProblemAssignees returns the email addresses of users who have problems of businesses. nil means all businesses.
 func (c Store) ProblemAssignees(ctx context.Context, businesses []core.BusinessID) ([]string, error) {
+	only := postgres.Conditions{Text: "assignee <> ''"}
+	only.Add(businesses != nil, "business_id = ANY (?)", postgres.Array(businesses))
 	return postgres.Collect(ctx, c.db.Bun(), "reading the assignees of problems", func(email *string) []any {
 		return []any{email}
-	}, bun.SafeQuery(`SELECT DISTINCT assignee FROM problems WHERE business_id = ANY (?) AND assignee <> ''
-		ORDER BY assignee LIMIT ?`, postgres.Array(businesses), assigneesRead))
+	}, bun.SafeQuery(`SELECT DISTINCT assignee FROM problems WHERE `+only.Text+` ORDER BY assignee LIMIT ?`,
+		append(only.Args, assigneesRead)...))
 }
 
 // assigneesRead bounds the assignees, and shownTargets the webhooks and resends of a problem.

@@ -35,8 +35,8 @@ type jobRow struct {
 }
 
 const (
-	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts, progress,
-		total, error`
+	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts,
+		progress, total, error`
 	// The result of a dry run lists its changes, other results the failures; a list needs neither.
 	jobListColumns = jobColumns + `, CASE WHEN NOT dry_run THEN result - 'failed' END AS result`
 )

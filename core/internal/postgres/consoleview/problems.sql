@@ -33,7 +33,7 @@ SELECT
 FROM (
     SELECT *
     FROM problems problem
-    WHERE problem.business_id = ANY (?businesses) ?only
+    WHERE true ?only
     ORDER BY problem.last_seen_at DESC, problem.id DESC
     LIMIT ?limit
 ) problem

@@ -35,6 +35,9 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 			list[i].Aliases = append(list[i].Aliases, a)
 		}
 	}
+	if err := c.addTokens(ctx, business, list, indexes); err != nil {
+		return nil, err
+	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT p.name, `+platforms.PlatformVersion+
 			`, p.secrets_set_at, p.callback_rejected_at, p.callback_rejection, k.created_at FROM platforms p
@@ -66,4 +69,17 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		}
 	}
 	return list, rows.Err()
+}
+
+// addTokens adds the state of access tokens to the platforms of a list.
+func (c Store) addTokens(ctx context.Context, business core.BusinessID, list []console.PlatformSettings,
+	indexes map[string]int) error {
+	tokens, err := platforms.NewTokens(c.db).TokenStates(ctx, business)
+	for _, s := range tokens {
+		if i, known := indexes[s.Platform]; known {
+			list[i].Tokens = append(list[i].Tokens, console.PlatformToken{Credential: s.Credential, Store: s.Store,
+				RenewedAt: s.RenewedAt, ExpiresAt: s.ExpiresAt, FailedAt: s.FailedAt, Failure: s.Failure})
+		}
+	}
+	return err
 }

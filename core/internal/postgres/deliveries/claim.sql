@@ -1,7 +1,7 @@
 -- name: claim
 -- Leases due deliveries (Store.Claim).
 WITH RECURSIVE
--- The endpoints with queued deliveries: one index step each, however long the queue.
+-- The endpoints with queued deliveries and their earliest times: one index step each, however long the queue.
 endpoints AS (
     ?endpoints
 ),
@@ -45,7 +45,8 @@ heads AS (
         ORDER BY available_at
         LIMIT 1
     ) head
-    WHERE endpoints.endpoint <> ALL (?busy)
+    WHERE endpoints.available_at <= ?now
+        AND endpoints.endpoint <> ALL (?busy)
         AND NOT EXISTS (
             SELECT 1
             FROM endpoint_circuits circuit
@@ -149,7 +150,7 @@ RETURNING
     fit.probe
 
 -- name: next_due
--- The earliest due time of a delivery or probe, and the epoch of the clock.
+-- The earliest due time of a delivery or probe, and the epoch of the clock. Deliveries of any size need no lookup.
 WITH RECURSIVE
 -- The endpoints with queued deliveries.
 endpoints AS (
@@ -167,14 +168,20 @@ SELECT
     (SELECT epoch FROM clock_epoch)
 FROM endpoints
 CROSS JOIN LATERAL (
-    SELECT available_at
-    FROM delivery_queue
-    WHERE endpoint = endpoints.endpoint AND available_at < 'infinity' AND size <= ?largest
-    ORDER BY available_at
-    LIMIT 1
+    SELECT
+        CASE
+            WHEN ?largest >= 2147483647 THEN endpoints.available_at
+            ELSE (
+                SELECT available_at
+                FROM delivery_queue
+                WHERE endpoint = endpoints.endpoint AND available_at < 'infinity' AND size <= ?largest
+                ORDER BY available_at
+                LIMIT 1
+            )
+        END AS available_at
 ) head
 LEFT JOIN endpoint_circuits circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
-WHERE endpoints.endpoint <> ALL (?busy)
+WHERE head.available_at < 'infinity' AND endpoints.endpoint <> ALL (?busy)
 
 -- name: events
 -- The events of deliveries. Single lookups by key: without statistics a new partition would be scanned.

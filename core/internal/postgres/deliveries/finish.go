@@ -75,7 +75,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 	var health healthUpdate
 	unblocked := 0
 	err := q.db.InKeyedTx(ctx, func(tx bun.Conn) (err error) {
-		problems, err := q.recordProblems(ctx, tx, finished)
+		problems, err := q.recordProblems(ctx, tx, owner, finished)
 		if err != nil {
 			return err
 		}

@@ -31,10 +31,24 @@ FROM removed
 -- Finds or records the problems of failed deliveries, in the order of the key. A problem that was recorded lately, by
 -- the same webhooks, is only read, so that batches do not wait for each other.
 WITH
+-- The failed deliveries that the owner holds. The lock keeps others from claiming them before they end.
+held AS MATERIALIZED (
+    SELECT
+        queue.business_id,
+        coalesce(queue.webhook_id, 0) AS webhook_id,
+        result.server,
+        result.error_class,
+        result.status
+    FROM unnest(?businesses::bigint[], ?deliveries::uuid[], ?servers::text[], ?classes::text[], ?statuses::smallint[])
+        AS result (business_id, id, server, error_class, status)
+    JOIN delivery_queue queue
+        ON queue.business_id = result.business_id AND queue.id = result.id AND queue.owner = ?owner
+    ORDER BY queue.business_id, queue.id
+    FOR UPDATE OF queue
+),
 failed AS MATERIALIZED (
     SELECT business_id, server, error_class, status, array_agg(DISTINCT webhook_id ORDER BY webhook_id) AS webhooks
-    FROM unnest(?businesses::bigint[], ?servers::text[], ?classes::text[], ?statuses::smallint[], ?webhooks::bigint[])
-        AS result (business_id, server, error_class, status, webhook_id)
+    FROM held
     GROUP BY business_id, server, error_class, status
 ),
 current AS MATERIALIZED (

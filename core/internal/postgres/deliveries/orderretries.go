@@ -64,11 +64,12 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 	if len(receivers) == 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx,
-		`UPDATE orders SET unnotified = false WHERE business_id = ? AND unnotified AND created_at >= ?
-			AND created_at < ?
-			AND placed_event = ANY (?::uuid[])`,
-		work.Business, window.From, window.To, postgres.Array(events)); err != nil {
+	if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = on`); err != nil {
+		return fmt.Errorf("selecting orders to resend: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("mark_notified", postgres.Args{
+		"business": work.Business, "from": window.From, "to": window.To, "events": postgres.Array(events),
+	})); err != nil {
 		return fmt.Errorf("selecting orders to resend: %w", err)
 	}
 	now := r.db.Clock().Now()

@@ -26,12 +26,13 @@ type problemKey struct {
 // reads its row.
 const problemInterval = 10 * time.Second
 
-// recordProblems records the problems of failed deliveries and returns the problem of each result,
-// 0 for a delivered one.
-func (q Store) recordProblems(ctx context.Context, tx bun.Conn, results []webhook.Result) ([]int64, error) {
+// recordProblems records the problems of failed deliveries that the owner still holds, because others do not count. It
+// locks these deliveries. It returns the problem of each result, 0 for a delivered one.
+func (q Store) recordProblems(ctx context.Context, tx bun.Conn, owner core.ID,
+	results []webhook.Result) ([]int64, error) {
 	ids, keys := make([]int64, len(results)), make([]problemKey, len(results))
-	var businesses, statuses, webhooks []int64
-	var servers, classes []string
+	var businesses, statuses []int64
+	var deliveries, servers, classes []string
 	for i, r := range results {
 		if r.State != webhook.Failed {
 			continue
@@ -41,7 +42,7 @@ func (q Store) recordProblems(ctx context.Context, tx bun.Conn, results []webhoo
 		keys[i] = key
 		businesses, servers = append(businesses, int64(key.BusinessID)), append(servers, key.Server)
 		classes, statuses = append(classes, key.ErrorClass), append(statuses, int64(key.Status))
-		webhooks = append(webhooks, r.Delivery.WebhookID)
+		deliveries = append(deliveries, r.Delivery.ID.String())
 	}
 	if len(businesses) == 0 {
 		return ids, nil
@@ -54,7 +55,7 @@ func (q Store) recordProblems(ctx context.Context, tx bun.Conn, results []webhoo
 	if err := tx.NewRaw(queries.With("record_problems", postgres.Args{
 		"businesses": postgres.Array(businesses), "servers": postgres.Array(servers),
 		"classes": postgres.Array(classes), "statuses": postgres.Array(statuses),
-		"webhooks": postgres.Array(webhooks), "now": now,
+		"deliveries": postgres.Array(deliveries), "owner": owner, "now": now,
 		"recent": now.Add(-problemInterval),
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("recording the problems of failed deliveries: %w", err)

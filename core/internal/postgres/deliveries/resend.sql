@@ -127,7 +127,8 @@ WHERE resend.business_id = ?business
 
 -- name: record_responses
 -- Records the responses to resent deliveries, with final only those that ended them. One that left the queue
--- undelivered has failed, and so has one whose webhook was switched off. Single lookups by key: both tables are large and have no statistics yet.
+-- undelivered has failed, and so has one whose webhook was switched off. Single lookups by key: both tables are
+-- large and have no statistics yet.
 UPDATE followed_resends resend
 SET state = CASE (
         SELECT delivery.state
@@ -181,3 +182,20 @@ recorded AS (
 )
 SELECT chosen, sent, answered, failed
 FROM tally
+
+-- name: mark_notified
+-- Marks orders that are resent, locked in key order like changes of their states.
+UPDATE orders
+SET unnotified = false
+FROM (
+    SELECT id
+    FROM orders
+    WHERE business_id = ?business
+        AND unnotified
+        AND created_at >= ?from
+        AND created_at < ?to
+        AND placed_event = ANY (?events::uuid[])
+    ORDER BY id
+    FOR UPDATE
+) selected
+WHERE orders.business_id = ?business AND orders.id = selected.id

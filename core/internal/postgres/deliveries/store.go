@@ -245,7 +245,7 @@ func (q Store) receivers(ctx context.Context, rows []outbox.QueueRow) (map[recei
 // dropExpired deletes deliveries whose event has expired.
 func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	q.db.Log().Warn("dropping deliveries whose event is past retention", "deliveries", len(rows))
-	return q.db.InTx(ctx, func(tx bun.Conn) error {
+	return q.db.InKeyedTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx,
 			`DELETE FROM delivery_queue queue
 			USING ? AS gone (id, business_id, endpoint, ordering_key, sequence)
@@ -274,7 +274,7 @@ func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) 
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
 	}
-	return q.db.InTx(ctx, func(tx bun.Conn) error {
+	return q.db.InKeyedTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, queries.With("park", postgres.Args{
 			"webhooks": pgdialect.Array(webhooks), "rows": outbox.RowsTable(rows), "owner": owner,
 		})); err != nil {

@@ -107,6 +107,7 @@ RETURNING
     jobs.callback_url,
     jobs.dry_run,
     jobs.created_at,
+    jobs.started_at,
     claimed.attempts,
     claimed.seq,
     coalesce(jobs.trace, '') AS trace,
@@ -118,7 +119,8 @@ SELECT min(available_at), (SELECT epoch FROM clock_epoch)
 FROM (?heads) heads
 
 -- name: renew
--- Extends a lease that is still held, and records the progress.
+-- Extends a lease that is still held, and records the progress. Until the handler reports one, it keeps what is stored:
+-- a job that counts in several runs stores its own.
 WITH leased AS (
     UPDATE job_queue
     SET available_at = ?until
@@ -128,7 +130,7 @@ WITH leased AS (
 UPDATE jobs
 SET progress = ?done, total = ?total
 FROM leased
-WHERE business_id = ?business AND id = leased.job_id
+WHERE business_id = ?business AND id = leased.job_id AND ?total > 0
 
 -- name: retry
 -- Returns a job to the queue. An attempt that does not count leaves the state as it is.

@@ -38,11 +38,15 @@ func Enqueue(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, r
 		"job/"+string(work.Kind.OrderingKey()), int64(work.Business)&0x7fffffff); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
+	_, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
 		"business": work.Business, "id": work.ID, "kind": work.Kind, "subject": work.Subject,
 		"body": db.Compress(work.Body), "callback_url": work.CallbackURL, "request": requestID,
 		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceFromContext(ctx), "actor": work.Actor,
-	})); err != nil {
+	}))
+	if postgres.IsCode(err, "23505") && work.Kind == core.ProblemResendJob {
+		return core.Errorf(core.Conflict, "a resend of this problem is in progress")
+	}
+	if err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
 	return postgres.Notify(ctx, tx, Channel)
@@ -59,6 +63,7 @@ type claimedJob struct {
 	CallbackURL string          `bun:"callback_url"`
 	DryRun      bool            `bun:"dry_run"`
 	CreatedAt   time.Time       `bun:"created_at"`
+	StartedAt   time.Time       `bun:"started_at"`
 	Attempts    int             `bun:"attempts"`
 	Seq         int64           `bun:"seq"`
 	Trace       core.Trace      `bun:"trace"`
@@ -92,7 +97,8 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	for i, row := range rows {
 		claimed[i] = core.Job{
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject,
-			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts,
+			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt,
+			StartedAt: row.StartedAt, Attempts: row.Attempts,
 			Seq: row.Seq, Owner: owner, Trace: row.Trace,
 			LastError: row.Cause,
 		}

@@ -51,7 +51,8 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 // Submit queues an action and returns its reference. If the same action of the order is pending, it
 // returns the reference of that action. Actions do not wait for each other.
 func (a Actions) Submit(ctx context.Context, s action.Submission) (reference core.ID, err error) {
-	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone}
+	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone, Parameters: s.Parameters,
+		SendsEvent: s.SendsEvent}
 	if s.Temp != nil {
 		sent.Temp = s.Temp.String()
 	}
@@ -72,6 +73,11 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 		})).Scan(&reference)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
+		}
+		if s.Change != nil {
+			if err := a.db.RecordAudit(ctx, tx, *s.Change); err != nil {
+				return err
+			}
 		}
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
 			Business: s.Business, ID: s.Reference, Kind: relay.Action,
@@ -96,16 +102,20 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	if err != nil {
 		return r, postgres.NotFound(err, "there is no action with this reference")
 	}
-	if r.Action, err = actionOf(payload); err != nil {
+	sent, err := payloadOf(payload)
+	if err != nil {
 		return r, err
+	}
+	if r.Action = sent.Action; !action.IsSpecified(sent.Action) {
+		r.Parameters = sent.Parameters
 	}
 	r.Created = created.UnixMilli()
 	if finished.Valid {
 		r.Finished = finished.Time.UnixMilli()
 	}
-	rows, err := a.db.Tenant(business).QueryContext(ctx,
-		`SELECT started_at, status, error_class, error FROM call_attempts WHERE business_id = ? AND call_id = ?
-			ORDER BY n, started_at`,
+	rows, err := a.db.Tenant(business).QueryContext(ctx, // without the token request of an attempt
+		`SELECT DISTINCT ON (n) started_at, status, error_class, error FROM call_attempts
+			WHERE business_id = ? AND call_id = ? ORDER BY n, started_at DESC`,
 		business, reference)
 	if err != nil {
 		return r, fmt.Errorf("reading the attempts of an action: %w", err)
@@ -123,12 +133,11 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	return r, rows.Err()
 }
 
-func actionOf(payload string) (string, error) {
-	var sent relay.ActionPayload
+func payloadOf(payload string) (sent relay.ActionPayload, err error) {
 	if err := json.Unmarshal([]byte(payload), &sent); err != nil {
-		return "", fmt.Errorf("reading a stored action: %w", err)
+		return sent, fmt.Errorf("reading a stored action: %w", err)
 	}
-	return sent.Action, nil
+	return sent, nil
 }
 
 var errNoAction = core.Errorf(core.NotFound, "the callback belongs to no action that the hub has sent")
@@ -191,7 +200,7 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 		err := outbox.RunKeyed(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()
 			ended, err := calls.End(ctx, tx, queries.With("expire_actions", postgres.Args{
-				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,
+				"state": relay.Failed, "message": "the aggregator has not reported the outcome in time", "now": now,
 				"kind": relay.Action, "since": now.Add(-within), "limit": expireBatch, "ended": calls.EndedColumns,
 			}))
 			if expired = len(ended); err != nil || expired == 0 {
@@ -210,7 +219,7 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 	return n, nil
 }
 
-// ActionsEnded returns a function that creates the events of ended customer contact actions.
+// ActionsEnded returns a function that creates the events of ended actions, for those that have one.
 func ActionsEnded(db *postgres.DB) calls.OnEnded {
 	return func(ctx context.Context, tx bun.Conn, ended []calls.Ended) ([]core.Event, error) {
 		return actionEvents(ctx, tx, db.Clock().Now(), ended)
@@ -225,11 +234,11 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		}
 		r := action.Record{Reference: c.ID, OrderID: c.Order, Platform: c.SentAs, State: c.State, Message: c.Message,
 			CustomerPhone: c.Result}
-		var err error
-		if r.Action, err = actionOf(c.Payload); err != nil {
+		sent, err := payloadOf(c.Payload)
+		if err != nil {
 			return nil, err
 		}
-		if r.Action != action.CustomerData {
+		if r.Action = sent.Action; r.Action != action.CustomerData && !sent.SendsEvent {
 			continue
 		}
 		if err := tx.QueryRowContext(ctx, `SELECT platform_order_id FROM orders WHERE business_id = ? AND id = ?`,

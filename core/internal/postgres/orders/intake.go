@@ -134,7 +134,7 @@ func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, sta
 		return nil
 	}
 	keys := accessdb.New(i.db)
-	key, err := keys.CachedKeyByHash(ctx, []byte(credential.KeyHash)) // another order may have read it
+	key, _, err := keys.CachedKeyByHash(ctx, []byte(credential.KeyHash)) // another order may have read it
 	if err == nil && stale[cache.Check{Business: arrival.Business, Snapshot: key.Snapshot}] {
 		key, err = keys.KeyByHash(ctx, []byte(credential.KeyHash))
 	}

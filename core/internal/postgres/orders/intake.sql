@@ -1,36 +1,13 @@
 -- name: place
--- prepare: checked bigint[], epochs text[], snapshots text[], state text, now timestamptz, order_businesses bigint[]
--- prepare: order_ids bigint[], platforms text[], refs text[], stores bigint[], bulks boolean[], delivery_types text[], flags smallint[]
--- prepare: placed_events uuid[], actors text[], order_due bigint[], kinds text[], unnotified boolean[]
--- prepare: id_blocks integer, bodies bytea, starts integer[], sizes integer[]
--- prepare: event_businesses bigint[], event_ids uuid[], event_types text[], event_references text[], tests boolean[]
--- prepare: traces text[], event_orders bigint[], event_sequences integer[], businesses bigint[], ids uuid[]
--- prepare: events uuid[], types text[], webhooks bigint[], urls text[], endpoints bigint[], lengths integer[]
--- prepare: ordering_keys bigint[], sequences integer[], due timestamptz[], available timestamptz[], leased boolean[]
--- prepare: owner uuid, manuals boolean[]
+-- prepare: state text, now timestamptz, order_businesses bigint[], order_ids bigint[], platforms text[], refs text[]
+-- prepare: stores bigint[], bulks boolean[], delivery_types text[], flags smallint[], placed_events uuid[]
+-- prepare: actors text[], order_due bigint[], kinds text[], unnotified boolean[], id_blocks integer
 -- Stores orders with their events and deliveries, in key order, so that concurrent statements do not deadlock. It skips
 -- orders that another transaction has stored. It skips all orders of a business with outdated cached values. Returns
 -- the positions of the snapshots of such values, the ids of the stored orders, and the first ids of new blocks of ids.
 WITH
-stale AS MATERIALIZED (
-    SELECT checked.business, checked.position
-    FROM unnest(?checked::bigint[], ?epochs::text[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
-        AS checked (business, epoch, snapshot, position)
-    WHERE checked.epoch IS DISTINCT FROM (SELECT cache_epoch())
-        OR EXISTS (
-            SELECT 1
-            FROM business_changes change
-            WHERE change.business_id IN (checked.business, 0)
-                AND change.changed_by >= pg_snapshot_xmin(checked.snapshot)
-                AND NOT pg_visible_in_snapshot(change.changed_by, checked.snapshot)
-                -- not one of another server, which a restored dump may contain
-                AND (
-                    change.changed_by < pg_snapshot_xmax(pg_current_snapshot())
-                    OR change.changed_by = pg_current_xact_id_if_assigned()
-                )
-        )
-),
-placed AS (
+-- include: stale_values
+accepted AS (
     INSERT INTO orders (
         business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
         placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified
@@ -62,60 +39,10 @@ placed AS (
     ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
     RETURNING id
 ),
-stored_events AS (
-    INSERT INTO events (business_id, id, event_type, body, reference, test, trace, order_id, sequence)
-    SELECT
-        business,
-        id,
-        event_type,
-        substring(?bodies::bytea FROM body_start FOR body_size),
-        reference,
-        test,
-        nullif(trace, ''),
-        order_id,
-        sequence
-    FROM unnest(
-        ?event_businesses::bigint[], ?event_ids::uuid[], ?event_types::text[], ?starts::integer[], ?sizes::integer[],
-        ?event_references::text[], ?tests::boolean[], ?traces::text[], ?event_orders::bigint[],
-        ?event_sequences::integer[]
-    ) AS event (
-        business, id, event_type, body_start, body_size, reference, test, trace, order_id, sequence
-    )
-    WHERE order_id = ANY (ARRAY(SELECT id FROM placed))
-),
-stored_deliveries AS (
-    INSERT INTO delivery_queue (
-        business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence, due_at,
-        available_at, owner, manual
-    )
-    SELECT
-        business,
-        id,
-        event,
-        event_type,
-        nullif(webhook, 0),
-        url,
-        endpoint,
-        size,
-        ordering_key,
-        sequence,
-        due,
-        available,
-        CASE WHEN leased THEN ?owner::uuid END,
-        manual
-    FROM unnest(
-        ?businesses::bigint[], ?ids::uuid[], ?events::uuid[], ?types::text[], ?webhooks::bigint[], ?urls::text[],
-        ?endpoints::bigint[], ?lengths::integer[], ?ordering_keys::bigint[], ?sequences::integer[],
-        ?due::timestamptz[], ?available::timestamptz[], ?leased::boolean[], ?manuals::boolean[]
-    ) AS delivery (
-        business, id, event, event_type, webhook, url, endpoint, size, ordering_key, sequence, due, available, leased,
-        manual
-    )
-    WHERE ordering_key = ANY (ARRAY(SELECT id FROM placed))
-)
+-- include: stored_rows
 SELECT 'stale', position FROM stale
 UNION ALL
-SELECT 'placed', id FROM placed
+SELECT 'placed', id FROM accepted
 UNION ALL
 SELECT 'ids', nextval('order_id_blocks') FROM generate_series(1, ?id_blocks::integer)
 

@@ -11,8 +11,8 @@ import (
 // maxCacheEntries bounds the menus and entries of the cache: some tens of megabytes.
 const maxCacheEntries = 100_000
 
-// menuCache caches parts of menus while their versions are current. Callers read the versions in
-// the transaction that uses the result, so that no entry is older than that transaction.
+// menuCache caches parts of menus by their versions. Both may be out of date: the versions come from cached settings,
+// and an entry is read later, without a transaction. Only the check in the statement place makes their use safe.
 type menuCache struct {
 	mu    sync.Mutex
 	menus map[cachedMenuKey]*cachedMenu
@@ -26,8 +26,11 @@ type cachedMenuKey struct {
 	platform core.Platform
 }
 
-// menuVersions are the versions of the master catalogue and of the store's values.
-type menuVersions struct{ catalogue, store int64 }
+// menuVersions are the versions of the master catalogue and of the store's values, and the epoch that counts them.
+type menuVersions struct {
+	epoch            string
+	catalogue, store int64
+}
 
 // cachedMenu is the cached part of a menu.
 type cachedMenu struct {

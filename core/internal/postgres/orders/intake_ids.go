@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/uptrace/bun"
@@ -53,8 +54,12 @@ func (o *orderIDs) add(first int64) {
 	o.addBlock(first)
 }
 
+// addBlock keeps the free ids in order: concurrent batches may add their blocks in another one.
 func (o *orderIDs) addBlock(first int64) {
-	for id := first; id < first+orderIDBlock; id++ {
-		o.free = append(o.free, id)
+	block := make([]int64, orderIDBlock)
+	for n := range block {
+		block[n] = first + int64(n)
 	}
+	at, _ := slices.BinarySearch(o.free, first)
+	o.free = slices.Insert(o.free, at, block...)
 }

@@ -161,6 +161,7 @@ func scanContext(rows *sql.Rows) (key contextKey, read cache.Entry[storedContext
 		&s.Name, &latitude, &longitude, &read.Snapshot); err != nil {
 		return key, read, fmt.Errorf("reading stores: %w", err)
 	}
+	s.versions.epoch = read.Epoch()
 	s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
 	return key, read, s.setNumbers(map[**core.Amount]*string{
 		&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,

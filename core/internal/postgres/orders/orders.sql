@@ -132,3 +132,27 @@ SELECT
 FROM orders
 JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
 WHERE orders.business_id = ?business AND orders.id = ?order AND (?platform = '' OR orders.platform = ?platform)
+
+-- name: lock_orders
+-- prepare: businesses bigint[], orders bigint[]
+-- Locks orders in key order. The delivery type is empty if the order is not for delivery.
+SELECT
+    orders.business_id,
+    orders.id,
+    orders.platform,
+    coalesce(sent.alias, ''),
+    orders.platform_order_id,
+    CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END,
+    orders.state,
+    store.id,
+    store.ref_id,
+    coalesce(platform.served_by, 'own'),
+    orders.events
+FROM orders
+JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
+LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
+LEFT JOIN platform_aliases sent
+    ON sent.business_id = orders.business_id AND sent.platform = orders.platform AND sent.sent
+WHERE (orders.business_id, orders.id) IN (SELECT * FROM unnest(?businesses, ?orders))
+ORDER BY orders.business_id, orders.id
+FOR UPDATE OF orders

@@ -1,10 +1,10 @@
 package orders
 
 import (
-	"context"
 	"encoding/json"
-
-	"github.com/uptrace/bun"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
@@ -14,71 +14,49 @@ import (
 
 // acknowledgement returns the call that accepts an order at its aggregator.
 func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call {
+	at := placed.event.At
 	return outbox.Call{
-		Business: business, ID: core.NewID(placed.event.At), Kind: relay.OrderAcknowledge,
-		OrderingKey: relay.OrderKey(placed.id),
-		Platform:    placed.key.platform, Order: placed.id, Payload: []byte(`{"accepted":true}`), Actor: "hub",
-		At: placed.event.At,
+		Business: business, ID: core.NewID(at), Kind: relay.OrderAcknowledge, OrderingKey: relay.OrderKey(placed.id),
+		Platform: placed.key.platform, Order: placed.id, Actor: "hub", At: at,
+		Payload: fmt.Appendf(nil, `{"accepted":true,"at":%d}`, at.UnixMilli()),
 	}
 }
 
-// statusRelay is a change of an order's state.
-type statusRelay struct {
-	business core.BusinessID
-	subject  order.Subject
-	from     order.State
-	change   order.Change
-}
-
-// relayOrderStatus queues calls that report an order's new state to its platform, after earlier
-// calls about the order.
+// statusCalls returns the calls that report a change of an order to its platform.
 //
-// If the order was not acknowledged yet, it first queues the acknowledgement. An order that the POS
-// cancels in state Placed is rejected. It queues nothing for a platform without a plugin, or for
+// If the order was not acknowledged yet, the first one acknowledges it. An order that the POS
+// cancels in state Placed is rejected. There are no calls for a platform without a plugin, or for
 // the platform that made the change.
-func (o Store) relayOrderStatus(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r statusRelay) error {
-	business, subject, change := r.business, r.subject, r.change
-	if change.Platform != "" {
-		return nil
+func statusCalls(o *changedOrder, r *ChangeRequest, at time.Time) (calls []outbox.Call, err error) {
+	if r.Platform != "" || o.servedBy == core.ServedByMerchant {
+		return nil, nil
 	}
-	var served, unacknowledged bool
-	if err := tx.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?1 AND served_by <> ?2),
-			?3 AND NOT EXISTS (SELECT 1 FROM calls WHERE business_id = ?0 AND order_id = ?4 AND kind = ?5)`,
-		business, subject.Platform, core.ServedByMerchant, r.from == order.Placed, subject.OrderID,
-		relay.OrderAcknowledge).Scan(&served, &unacknowledged); err != nil || !served {
-		return err
-	}
-	now := o.db.Clock().Now()
-	var calls []outbox.Call
-	addCall := func(kind relay.Kind, payload any) error {
-		encoded, err := json.Marshal(payload)
+	addCall := func(kind relay.Kind, payload any) {
+		encoded, encodingErr := json.Marshal(payload)
+		err = errors.Join(err, encodingErr)
 		calls = append(calls, outbox.Call{
-			Business: business, ID: core.NewID(now), Kind: kind, OrderingKey: relay.OrderKey(subject.OrderID),
-			Platform: subject.Platform, Order: subject.OrderID, Payload: encoded, Actor: change.Actor, At: now,
+			Business: r.Business, ID: core.NewID(at), Kind: kind, OrderingKey: relay.OrderKey(r.OrderID),
+			Platform: o.Platform, Order: r.OrderID, Payload: encoded, Actor: r.Actor, At: at, Trace: r.Trace,
 		})
-		return err
 	}
 	var minutes int64
-	if change.PrepMinutes != nil {
-		minutes = *change.PrepMinutes
+	if r.PrepMinutes != nil {
+		minutes = *r.PrepMinutes
 	}
+	unacknowledged := o.State == order.Placed && !o.acknowledged
 	if unacknowledged {
 		reply := relay.OrderAcknowledgePayload{Accepted: true, PrepMinutes: minutes}
-		if change.To == order.Cancelled {
-			reply = relay.OrderAcknowledgePayload{Reason: change.Message, ReasonCode: change.ReasonCode}
+		if r.To == order.Cancelled {
+			reply = relay.OrderAcknowledgePayload{Reason: r.Message, ReasonCode: r.ReasonCode}
 		}
-		if err := addCall(relay.OrderAcknowledge, reply); err != nil {
-			return err
-		}
+		reply.At = at.UnixMilli()
+		addCall(relay.OrderAcknowledge, reply)
 	}
-	if !unacknowledged || change.To != order.Acknowledged && change.To != order.Cancelled {
-		if err := addCall(relay.OrderStatus, relay.OrderStatusPayload{
-			Status: string(change.To), Message: change.Message, PrepMinutes: minutes, ReasonCode: change.ReasonCode,
-			At: now.UnixMilli(),
-		}); err != nil {
-			return err
-		}
+	if !unacknowledged || r.To != order.Acknowledged && r.To != order.Cancelled {
+		addCall(relay.OrderStatus, relay.OrderStatusPayload{
+			Status: string(r.To), Message: r.Message, PrepMinutes: minutes, ReasonCode: r.ReasonCode,
+			At: at.UnixMilli(),
+		})
 	}
-	return box.QueueCalls(ctx, tx, calls)
+	return calls, err
 }

@@ -3,6 +3,8 @@ package orders
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,22 +26,10 @@ type riderBatch struct {
 	db       *postgres.DB
 	updates  []order.RiderUpdate
 	results  []batch.Result[bool] // per update: whether it changed anything
-	tracked  map[trackedKey]*trackedOrder
+	tracked  map[trackedKey]*lockedOrder
 	statuses []newStatus
 	calls    []outbox.Call
 	events   []core.Event
-}
-
-// trackedKey identifies an order.
-type trackedKey struct {
-	business core.BusinessID
-	order    int64
-}
-
-// trackedOrder is the stored rider of an order.
-type trackedOrder struct {
-	order.Tracking
-	servedBy string
 }
 
 // newStatus is a status that the transaction stores.
@@ -50,38 +40,16 @@ type newStatus struct {
 	call core.ID // zero: no plugin to send it to
 }
 
-// read locks the orders in key order and reads their riders.
-func (b *riderBatch) read() error {
-	b.tracked = map[trackedKey]*trackedOrder{}
-	var businesses, orders []int64
-	for _, u := range b.updates {
-		key := trackedKey{u.Business, u.OrderID}
-		if _, known := b.tracked[key]; !known {
-			b.tracked[key] = nil
-			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
-		}
+// read locks the orders and reads their riders.
+func (b *riderBatch) read() (err error) {
+	keys := make([]trackedKey, len(b.updates))
+	for i, u := range b.updates {
+		keys[i] = trackedKey{u.Business, u.OrderID}
 	}
-	rows, err := b.tx.QueryContext(b.ctx, queries.With("lock_rider_orders", postgres.Args{
-		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"sent_name": postgres.SentNameOf("orders.business_id", "orders.platform"),
-	}))
-	if err != nil {
-		return fmt.Errorf("reading orders: %w", err)
+	if b.tracked, err = lockOrders(b.ctx, b.db, b.tx, keys); err != nil {
+		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var key trackedKey
-		r := &trackedOrder{}
-		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.EventAlias, &r.PlatformOrderID, &r.DeliveryMode,
-			&r.State, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
-			return fmt.Errorf("reading orders: %w", err)
-		}
-		r.OrderID = key.order
-		b.tracked[key] = r
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("reading orders: %w", err)
-	}
+	businesses, orders := idsOf(slices.Collect(maps.Keys(b.tracked)))
 	return readRiderStatuses(b.ctx, b.tx, businesses, orders,
 		func(business core.BusinessID, id int64, step order.RiderStep) {
 			if r := b.tracked[trackedKey{business, id}]; r != nil {

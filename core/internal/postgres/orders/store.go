@@ -9,11 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
-
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -66,76 +63,6 @@ func orNotFound(err error) error {
 		return errNoOrder
 	}
 	return err
-}
-
-// Change moves an order to another state and publishes the event, in one transaction. It
-// returns the previous state. A repeated state changes nothing, except Acknowledged with
-// another preparation time. It returns the errors of order.State.Move, and NotFound.
-func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
-	change order.Change) (from order.State, err error) {
-	err = outbox.RunKeyed(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		subject, events := order.Subject{OrderID: id}, 0
-		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, ?3, o.platform_order_id, s.ref_id, o.events
-			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
-			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id,
-			change.Platform, sentName).
-			Scan(&from, &subject.Platform, &subject.EventAlias, &subject.PlatformOrderID, &subject.StoreRefID, &events)
-		if err != nil {
-			return orNotFound(err)
-		}
-		changed, err := from.Move(change.To)
-		if err == nil && !changed {
-			changed, err = prepTimeChanged(ctx, tx, business, id, change)
-		}
-		if err != nil || !changed {
-			return err
-		}
-		now := o.db.Clock().Now()
-		body, err := order.StatusUpdate(subject, from, change, now)
-		if err != nil {
-			return fmt.Errorf("encoding the event: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx,
-			`UPDATE orders SET state = ?, events = ?, updated_at = ? WHERE business_id = ? AND id = ?`,
-			change.To, events+1, now, business, id); err != nil {
-			return fmt.Errorf("updating the order: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor)
-			SELECT ?0, ?1, coalesce(max(n), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM order_states WHERE business_id = ?0
-			AND order_id = ?1`,
-			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes,
-			change.Actor); err != nil {
-			return fmt.Errorf("storing the order's history: %w", err)
-		}
-		if err := o.relayOrderStatus(ctx, tx, box, statusRelay{business, subject, from, change}); err != nil {
-			return err
-		}
-		return box.Publish(ctx, tx, core.Event{
-			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, OrderID: id,
-			Sequence: events + 1,
-		})
-	})
-	return from, err
-}
-
-// prepTimeChanged reports whether a repeated Acknowledged has another preparation time.
-func prepTimeChanged(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64,
-	change order.Change) (bool, error) {
-	if change.To != order.Acknowledged || change.PrepMinutes == nil {
-		return false, nil
-	}
-	var known int64
-	err := tx.QueryRowContext(ctx,
-		`SELECT prep_time_mins FROM order_states WHERE business_id = ? AND order_id = ? AND prep_time_mins IS NOT NULL
-		ORDER BY n DESC LIMIT 1`, business, id).Scan(&known)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading the preparation time of an order: %w", err)
-	}
-	return known != *change.PrepMinutes, nil
 }
 
 // List returns a page of orders, the newest first, and the cursor of the next page.

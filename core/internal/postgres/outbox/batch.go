@@ -50,7 +50,7 @@ func (o *Outbox) Prepare(ctx context.Context, in bun.IDB, events []core.Event, s
 		return nil, err
 	}
 	b := o.newBatch(ctx, events, found)
-	waits, err := blockedRows(ctx, in, b.rows)
+	waits, err := o.blockedRows(ctx, in, b.rows)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,19 @@
 -- Statements for the queues of deliveries, calls and publications.
 
 -- name: endpoints
--- The endpoints of the rows that meet a condition. Each takes one index step, however long the queue.
-(SELECT endpoint FROM ?table WHERE ?condition ORDER BY endpoint LIMIT 1)
+-- The endpoints of the rows that meet a condition, each with its earliest time. Each takes one index step, however
+-- long the queue.
+(SELECT endpoint, available_at FROM ?table WHERE ?condition ORDER BY endpoint, available_at LIMIT 1)
 UNION ALL
-SELECT (
-    SELECT queue.endpoint
+SELECT following.endpoint, following.available_at
+FROM endpoints
+CROSS JOIN LATERAL (
+    SELECT queue.endpoint, queue.available_at
     FROM ?table queue
     WHERE queue.endpoint > endpoints.endpoint AND ?condition
-    ORDER BY queue.endpoint
+    ORDER BY queue.endpoint, queue.available_at
     LIMIT 1
-)
-FROM endpoints
-WHERE endpoints.endpoint IS NOT NULL
+) following
 
 -- name: has_capacity
 -- A condition: the endpoint is not busy, and neither is the plugin that serves the platform of the head.
@@ -39,7 +40,7 @@ CROSS JOIN LATERAL (
     ORDER BY available_at
     LIMIT 1
 ) head
-WHERE ?has_capacity
+WHERE endpoints.available_at <= ?now AND ?has_capacity
 ORDER BY head.available_at
 LIMIT ?limit
 

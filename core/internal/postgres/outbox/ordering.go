@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -67,7 +66,7 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 
 // blockedRows returns the new rows with earlier pending rows, and those whose webhook changed since
 // it was read. Such rows do not start from memory. The claim checks them again.
-func blockedRows(ctx context.Context, tx bun.IDB, rows []queuedDelivery) (map[core.ID]bool, error) {
+func (o *Outbox) blockedRows(ctx context.Context, tx bun.IDB, rows []queuedDelivery) (map[core.ID]bool, error) {
 	type orderingKey struct {
 		business core.BusinessID
 		order    int64
@@ -95,10 +94,17 @@ func blockedRows(ctx context.Context, tx bun.IDB, rows []queuedDelivery) (map[co
 	for _, row := range later {
 		waits[row.ID] = first[orderingKey{row.BusinessID, row.OrderingKey}] < row.Sequence
 	}
+	text, err := "", error(nil)
+	if conn, isTx := tx.(bun.Conn); isTx && o.keyed {
+		text, err = o.db.Prepare(ctx, conn, queries.Get("blocked"), rowArgs(later))
+	} else {
+		text = queries.With("blocked", rowArgs(later))
+	}
+	if err != nil {
+		return nil, err
+	}
 	var found []QueueRow
-	if err := tx.NewRaw(queries.With("blocked", postgres.Args{
-		"rows": RowsTable(later), "is_before": isBefore,
-	})).Scan(ctx, &found); err != nil {
+	if err := tx.NewRaw(text).Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("finding earlier deliveries of the order: %w", err)
 	}
 	for _, row := range found {
@@ -108,7 +114,10 @@ func blockedRows(ctx context.Context, tx bun.IDB, rows []queuedDelivery) (map[co
 }
 
 // RowsTable returns the rows as a table (id, business_id, endpoint, ordering_key, sequence).
-func RowsTable(rows []QueueRow) bun.Safe {
+func RowsTable(rows []QueueRow) bun.Safe { return bun.Safe(queries.With("rows_table", rowArgs(rows))) }
+
+// rowArgs returns the columns of the table of rows.
+func rowArgs(rows []QueueRow) postgres.Args {
 	n := len(rows)
 	ids, businesses, endpoints, keys, sequences := make([]string, n), make([]int64, n), make([]int64, n),
 		make([]int64, n), make([]int64, n)
@@ -117,14 +126,10 @@ func RowsTable(rows []QueueRow) bun.Safe {
 			row.Endpoint,
 			row.OrderingKey, int64(row.Sequence)
 	}
-	return bun.Safe(postgres.Formatter.FormatQuery(
-		`unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::bigint[], ?::integer[])`,
-		pgdialect.Array(ids), pgdialect.Array(businesses), pgdialect.Array(endpoints), pgdialect.Array(keys),
-		pgdialect.Array(sequences)))
+	return postgres.Args{"ids": postgres.Array(ids), "businesses": postgres.Array(businesses),
+		"endpoints": postgres.Array(endpoints), "ordering_keys": postgres.Array(keys),
+		"sequences": postgres.Array(sequences)}
 }
-
-// isBefore is the condition that the row "later" waits for the row "earlier", see ordering.sql.
-var isBefore = bun.Safe(queries.With("is_before", nil))
 
 // Block makes claimed rows with earlier rows of the same ordering key wait. It returns the others, with
 // the version of the webhook for which that holds: another version may have another server.
@@ -139,9 +144,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 		return claimed, nil
 	}
 	var checked []QueueRow
-	if err := db.Bun().NewRaw(queries.With("blocked", postgres.Args{
-		"rows": RowsTable(later), "is_before": isBefore,
-	})).Scan(ctx, &checked); err != nil {
+	if err := db.Bun().NewRaw(queries.With("blocked", rowArgs(later))).Scan(ctx, &checked); err != nil {
 		return nil, fmt.Errorf("finding earlier deliveries of the orders: %w", err)
 	}
 	versions := make(map[core.ID]int64, len(checked))
@@ -166,7 +169,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 			return err
 		}
 		return tx.NewRaw(queries.With("block", postgres.Args{
-			"rows": rows, "owner": owner, "is_before": isBefore, "later": db.Clock().Now().Add(recheckDelay),
+			"rows": rows, "owner": owner, "later": db.Clock().Now().Add(recheckDelay),
 		})).Scan(ctx, &blocked)
 	})
 	if err != nil {
@@ -192,21 +195,22 @@ func without(rows []QueueRow, ids []core.ID) []QueueRow {
 	return rest
 }
 
-// UnblockNext releases the next rows of the ordering keys that rows have left, in the same
-// transaction. It returns their number.
+// UnblockNext releases the next rows of the ordering keys that rows have left, in the same transaction, which
+// is one of DB.InKeyedTx. It returns their number.
 func UnblockNext(ctx context.Context, db *postgres.DB, tx bun.Conn, left []QueueRow) (int, error) {
 	if len(left) == 0 {
 		return 0, nil
 	}
-	return unblockKeys(ctx, db, tx, bun.Safe(queries.With("ordering_keys_of", postgres.Args{"rows": RowsTable(left)})))
-}
-
-// unblockKeys is UnblockNext for the ordering keys of a query (business_id, ordering_key).
-func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, keys bun.Safe) (int, error) {
+	args := rowArgs(left)
+	query, err := db.Prepare(ctx, tx, queries.Get("blocked_of_ordering_keys"), postgres.Args{
+		"businesses": args["businesses"], "ordering_keys": args["ordering_keys"],
+	})
+	if err != nil {
+		return 0, err
+	}
 	var waiting []QueueRow
 	// Sorted, so that concurrent calls do not deadlock.
-	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": keys})).
-		Scan(ctx, &waiting); err != nil {
+	if err := tx.NewRaw(query).Scan(ctx, &waiting); err != nil {
 		return 0, fmt.Errorf("finding the next deliveries of orders: %w", err)
 	}
 	if len(waiting) == 0 {
@@ -224,7 +228,7 @@ func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, keys bun.Saf
 	next := RowsTable(slices.DeleteFunc(waiting,
 		func(row QueueRow) bool { return row.Sequence > first[stream{row.OrderingKey, row.Endpoint}] }))
 	result, err := tx.ExecContext(ctx, queries.With("unblock", postgres.Args{
-		"rows": next, "is_before": isBefore, "now": db.Clock().Now(),
+		"rows": next, "now": db.Clock().Now(),
 	}))
 	if err != nil {
 		return 0, fmt.Errorf("unblocking the next deliveries of orders: %w", err)
@@ -248,21 +252,25 @@ func OrderedRows(finished []webhook.Result) []QueueRow {
 // Sweep releases rows without an earlier pending row, after an endpoint failed or its URL changed.
 // It also deletes the health of endpoints without deliveries for an hour. Any replica may call it.
 func Sweep(ctx context.Context, db *postgres.DB) error {
-	unblocked := 0
-	err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-		unblocked, err = unblockKeys(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
-			"is_before": isBefore,
-		})))
-		return err
-	})
-	if err != nil {
-		return err
+	var free []QueueRow
+	if err := db.Bun().NewRaw(queries.With("unblocked_ordering_keys", nil)).Scan(ctx, &free); err != nil {
+		return fmt.Errorf("finding blocked deliveries without an earlier one: %w", err)
 	}
-	if unblocked > 0 {
-		db.Log().Info("unblocked deliveries without an earlier pending delivery", "deliveries", unblocked)
-		Wake(db)
+	if len(free) > 0 {
+		unblocked := 0
+		err := db.InKeyedTx(ctx, func(tx bun.Conn) (err error) {
+			unblocked, err = UnblockNext(ctx, db, tx, free)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if unblocked > 0 {
+			db.Log().Info("unblocked deliveries without an earlier pending delivery", "deliveries", unblocked)
+			Wake(db)
+		}
 	}
-	_, err = db.Bun().ExecContext(ctx,
+	_, err := db.Bun().ExecContext(ctx,
 		`DELETE FROM endpoint_circuits h WHERE at < ?
 			AND NOT EXISTS (SELECT 1 FROM delivery_queue WHERE endpoint = h.endpoint)`,
 		db.Clock().Now().Add(-time.Hour))

@@ -28,17 +28,29 @@ AND (
     )
 )
 
+-- name: rows_table
+-- prepare: ids uuid[], businesses bigint[], endpoints bigint[], ordering_keys bigint[], sequences integer[]
+-- The rows of the queue as a table (id, business_id, endpoint, ordering_key, sequence).
+unnest(?ids::uuid[], ?businesses::bigint[], ?endpoints::bigint[], ?ordering_keys::bigint[], ?sequences::integer[])
+
 -- name: blocked
 -- Whether each row waits for an earlier row, and the version of its webhook in the same snapshot; 0 without a webhook.
 SELECT
     later.*,
-    EXISTS (SELECT 1 FROM delivery_queue earlier WHERE ?is_before) AS blocked,
+    EXISTS (
+        SELECT 1
+        FROM delivery_queue earlier
+        WHERE
+        -- include: is_before
+    ) AS blocked,
     coalesce((
         SELECT version
         FROM webhooks
         WHERE business_id = later.business_id AND id = later.endpoint
     ), 0) AS webhook_version
-FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
+FROM
+-- include: rows_table
+AS later (id, business_id, endpoint, ordering_key, sequence)
 
 -- name: block
 -- Makes claimed rows wait for their earlier rows. A row whose earlier row is just leaving is postponed instead.
@@ -47,7 +59,9 @@ WITH
 still_blocked AS MATERIALIZED (
     SELECT later.id
     FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
-    JOIN delivery_queue earlier ON ?is_before
+    JOIN delivery_queue earlier
+        ON
+        -- include: is_before
     FOR SHARE OF earlier SKIP LOCKED
 )
 UPDATE delivery_queue queue
@@ -58,15 +72,15 @@ SET
 FROM (
     SELECT later.business_id, later.id, later.id IN (SELECT id FROM still_blocked) AS still_blocked
     FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
-    WHERE EXISTS (SELECT 1 FROM delivery_queue earlier WHERE ?is_before)
+    WHERE EXISTS (
+        SELECT 1
+        FROM delivery_queue earlier
+        WHERE
+        -- include: is_before
+    )
 ) blocked
 WHERE queue.business_id = blocked.business_id AND queue.id = blocked.id AND queue.owner = ?owner
 RETURNING queue.id
-
--- name: ordering_keys_of
--- The ordering keys of rows.
-SELECT DISTINCT business_id, ordering_key
-FROM ?rows AS gone (id, business_id, endpoint, ordering_key, sequence)
 
 -- name: unblocked_ordering_keys
 -- The ordering keys with rows that wait for nothing any more.
@@ -74,14 +88,22 @@ SELECT DISTINCT later.business_id, later.ordering_key
 FROM delivery_queue later
 WHERE later.ordering_key <> 0
     AND later.blocked
-    AND NOT EXISTS (SELECT 1 FROM delivery_queue earlier WHERE ?is_before)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM delivery_queue earlier
+        WHERE
+        -- include: is_before
+    )
 
 -- name: blocked_of_ordering_keys
+-- prepare: businesses bigint[], ordering_keys bigint[]
 -- Locks the waiting rows of ordering keys, sorted, so that concurrent calls do not deadlock.
 SELECT waiting.business_id, waiting.id, waiting.endpoint, waiting.ordering_key, waiting.sequence
 FROM delivery_queue waiting
-JOIN (?ordering_keys) released
-    ON waiting.business_id = released.business_id AND waiting.ordering_key = released.ordering_key
+JOIN (
+    SELECT DISTINCT business_id, ordering_key
+    FROM unnest(?businesses, ?ordering_keys) AS given (business_id, ordering_key)
+) released ON waiting.business_id = released.business_id AND waiting.ordering_key = released.ordering_key
 WHERE waiting.ordering_key <> 0 AND waiting.blocked
 ORDER BY waiting.id
 FOR UPDATE OF waiting
@@ -93,7 +115,9 @@ WITH
 still_blocked AS MATERIALIZED (
     SELECT later.id
     FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
-    JOIN delivery_queue earlier ON ?is_before
+    JOIN delivery_queue earlier
+        ON
+        -- include: is_before
     FOR SHARE OF earlier SKIP LOCKED
 )
 UPDATE delivery_queue queue

@@ -1,15 +1,8 @@
--- name: publish
--- prepare: checked bigint[], epochs text[], snapshots text[], bodies bytea, starts integer[], sizes integer[]
--- prepare: event_businesses bigint[], event_ids uuid[], event_types text[], event_references text[], tests boolean[]
--- prepare: traces text[], event_orders bigint[], event_sequences integer[], businesses bigint[], ids uuid[]
--- prepare: events uuid[], types text[], webhooks bigint[], urls text[], endpoints bigint[], lengths integer[]
--- prepare: ordering_keys bigint[], sequences integer[], due timestamptz[], available timestamptz[], leased boolean[]
--- prepare: owner uuid, manuals boolean[]
--- Stores events and their deliveries, unless a cached value on which they rely is out of date. Returns the positions
--- of the snapshots of such values.
-WITH
+-- name: stale_values
+-- prepare: checked bigint[], epochs text[], snapshots text[]
+-- The positions of the snapshots of cached values that are out of date.
 stale AS MATERIALIZED (
-    SELECT checked.position
+    SELECT checked.business, checked.position
     FROM unnest(?checked::bigint[], ?epochs::text[], ?snapshots::text[]::pg_snapshot[]) WITH ORDINALITY
         AS checked (business, epoch, snapshot, position)
     WHERE checked.epoch IS DISTINCT FROM (SELECT cache_epoch())
@@ -26,6 +19,14 @@ stale AS MATERIALIZED (
                 )
         )
 ),
+
+-- name: stored_rows
+-- prepare: bodies bytea, starts integer[], sizes integer[], event_businesses bigint[], event_ids uuid[]
+-- prepare: event_types text[], event_references text[], tests boolean[], traces text[], event_orders bigint[]
+-- prepare: event_sequences integer[], businesses bigint[], ids uuid[], events uuid[], types text[], webhooks bigint[]
+-- prepare: urls text[], endpoints bigint[], lengths integer[], ordering_keys bigint[], sequences integer[]
+-- prepare: due timestamptz[], available timestamptz[], leased boolean[], owner uuid, manuals boolean[]
+-- Stores events and their deliveries, but only those of the orders "accepted". Events of no order have order 0.
 stored_events AS (
     INSERT INTO events (business_id, id, event_type, body, reference, test, trace, order_id, sequence)
     SELECT
@@ -45,7 +46,7 @@ stored_events AS (
     ) AS event (
         business, id, event_type, body_start, body_size, reference, test, trace, order_id, sequence
     )
-    WHERE NOT EXISTS (SELECT 1 FROM stale)
+    WHERE order_id = ANY (ARRAY(SELECT id FROM accepted))
 ),
 stored_deliveries AS (
     INSERT INTO delivery_queue (
@@ -75,6 +76,18 @@ stored_deliveries AS (
         business, id, event, event_type, webhook, url, endpoint, size, ordering_key, sequence, due, available, leased,
         manual
     )
-    WHERE NOT EXISTS (SELECT 1 FROM stale)
+    WHERE ordering_key = ANY (ARRAY(SELECT id FROM accepted))
 )
+
+-- name: publish
+-- Stores events and their deliveries, unless a cached value on which they rely is out of date. Returns the positions
+-- of the snapshots of such values.
+WITH
+-- include: stale_values
+accepted AS (
+    SELECT DISTINCT id
+    FROM unnest(?event_orders::bigint[]) AS event (id)
+    WHERE NOT EXISTS (SELECT 1 FROM stale)
+),
+-- include: stored_rows
 SELECT position FROM stale

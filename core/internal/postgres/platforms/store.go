@@ -197,6 +197,9 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if served != platform.ServedBy {
 		access = relay.Access{BaseURLs: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
 			Currency: access.Currency}
+		if err := p.dropTokens(ctx, tx, business, platform.Name); err != nil {
+			return nil, nil, err
+		}
 		if err := publications.ResetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
 			return nil, nil, err
 		}
@@ -239,6 +242,9 @@ func (p Store) store(ctx context.Context, tx bun.Conn, c platformChange) error {
 		return fmt.Errorf("storing the platform: %w", err)
 	}
 	if err := p.stampSecrets(ctx, tx, c); err != nil {
+		return err
+	}
+	if err := p.dropStoreTokens(ctx, tx, c); err != nil {
 		return err
 	}
 	return publications.RulesChanged(ctx, p.db, tx, business, platform.Name)

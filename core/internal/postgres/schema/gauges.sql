@@ -28,7 +28,8 @@ waiting AS (
         ORDER BY available_at
         LIMIT 1
     ) head
-    WHERE NOT EXISTS (
+    WHERE endpoints.available_at <= ?now
+        AND NOT EXISTS (
             SELECT 1
             FROM endpoint_circuits circuit
             WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL

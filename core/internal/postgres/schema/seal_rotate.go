@@ -39,6 +39,7 @@ var sealedColumns = []sealedColumn{
 	{"webhooks", "previous_secret_2", "business_id", "id", "bigint",
 		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
 	{"platforms", "secrets", "business_id", "name", "text", platforms.SecretsAssociatedData},
+	{"platform_tokens", "sealed", "business_id", "id", "bigint", platforms.TokensAssociatedData},
 }
 
 // SealedBy counts the values of a column by the key that sealed them.

@@ -49,6 +49,12 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		err = sdk.Refusef("%s", first.Description)
 	case "wait":
 		message, err = h.version, waitForFile(ctx, first.Description)
+	case "crash-late": // whether or not the caller still waits
+		err = os.WriteFile(first.Description+".waits", nil, 0o600)
+		if err == nil {
+			err = waitForFile(context.WithoutCancel(ctx), first.Description)
+		}
+		os.Exit(3)
 	case "read":
 		message = read(first.Description)
 	case "look":
@@ -64,7 +70,7 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			findings[i] = finding
 		}
 		return findings, nil
-	case "crash", "crash-once", "panic", "panic-outside", "stop", "flood":
+	case "crash", "crash-once", "panic", "panic-outside", "stop", "flood", "hang-up":
 		crash(first.RefId, first.Description)
 	default:
 		message, err = useResources(first.RefId)
@@ -149,6 +155,13 @@ func crash(kind, mark string) {
 		}
 		fmt.Fprintln(os.Stderr, mark)
 		os.Exit(3)
+	case "hang-up": // the process goes on, and accepts another connection
+		for fd := range 256 {
+			if _, err := syscall.Getpeername(fd); err == nil {
+				_ = syscall.Shutdown(fd, syscall.SHUT_RDWR)
+			}
+		}
+		hang()
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang() // other threads run on for a moment
@@ -220,8 +233,11 @@ func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*
 	return sdk.Send(plan)
 }
 
-// Render never ends.
-func (hostile) Render(ctx context.Context, _ *sdk.Call, _ *sdk.Menu) (*sdk.Decision, error) {
+// Render crashes on the menu of one store, and never ends for others.
+func (hostile) Render(ctx context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	if menu.GetStore().GetRefId() == "crash" {
+		os.Exit(3)
+	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -234,6 +250,8 @@ func (hostile) Translate(ctx context.Context, _ *sdk.Call, request *sdk.InboundR
 		return nil, ctx.Err()
 	case "amounts":
 		return sdk.Placed(&sdk.NewOrder{Items: []*pb.OrderItem{{Price: "0x10"}}})
+	case "absent":
+		return nil, status.Error(codes.Unimplemented, string(request.GetBody()))
 	}
 	return &sdk.Translation{}, nil
 }

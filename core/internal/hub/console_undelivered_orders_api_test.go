@@ -61,11 +61,11 @@ func TestSearchFindsASwitchByItsReference(t *testing.T) {
 		"Closed on this platform by the POS (API key")
 
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_action","url":%q}`, f.events.URL))
-	told := f.ok("POST", locationRoute,
+	reference = f.ok("POST", locationRoute,
 		`{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`).body["reference"].(string)
-	found = sam.get(t, shell.SearchPath+"?q="+told)
+	found = sam.get(t, shell.SearchPath+"?q="+reference)
 	require.Equal(t, http.StatusSeeOther, found.status)
-	require.Equal(t, shell.BusinessLink(f.tenant.ID, "deliveries/?reference="+told), found.header.Get("Location"))
+	require.Equal(t, shell.BusinessLink(f.tenant.ID, "deliveries/?reference="+reference), found.header.Get("Location"))
 	require.Contains(t, sam.get(t, found.header.Get("Location")).text, "store_action")
 	require.Contains(t, sam.get(t, shell.SearchPath+"?q="+uuid.New().String()).text, "Nothing found")
 	require.NotContains(t, sam.get(t, shell.SearchPath+"?q="+core.NewID(f.clock.Now()).String()).text, "store_action")
@@ -80,29 +80,29 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	}
 	first, second := f.order("b", "B-1", ""), f.order("b", "B-2", "")
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
-	tell := func() apiResponse {
-		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/tell/"), withReason(nil))
+	send := func() apiResponse {
+		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/send/"), withReason(nil))
 	}
-	const told, button = "The POS has not received 2 orders, the last of", "Send today&#39;s orders"
-	require.Contains(t, page(""), told)
+	const notReceived, button = "The POS has not received 2 orders, the last of", "Send today&#39;s orders"
+	require.Contains(t, page(""), notReceived)
 	require.Contains(t, page(""), "subscribe or resume one first")
-	require.Contains(t, page(""), "orders/?state=untold")
-	require.NotContains(t, page("orders/?state=untold"), button)
-	require.Equal(t, http.StatusConflict, tell().status, "nobody would be told now either")
+	require.Contains(t, page(""), "orders/?state=not_received")
+	require.NotContains(t, page("orders/?state=not_received"), button)
+	require.Equal(t, http.StatusConflict, send().status, "nobody would receive it now either")
 
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, f.events.URL))
-	require.Contains(t, page(""), told, "a webhook alone sends nothing")
-	listed := page("orders/?state=untold")
+	require.Contains(t, page(""), notReceived, "a webhook alone sends nothing")
+	listed := page("orders/?state=not_received")
 	require.Contains(t, listed, button)
 	for _, id := range []int64{first, second} {
 		require.Contains(t, listed, fmt.Sprintf("orders/%d/", id))
 	}
 	require.NotContains(t, page("orders/"), button)
-	done := tell()
+	done := send()
 	require.Equal(t, http.StatusSeeOther, done.status)
 	require.Contains(t, done.header.Get("Location"), "/jobs/")
 	f.waitAdvancing(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
 	require.NotContains(t, page(""), "has not received 2 orders")
-	require.Contains(t, page("orders/?state=untold"), "Nothing matches")
-	require.Equal(t, http.StatusConflict, tell().status)
+	require.Contains(t, page("orders/?state=not_received"), "Nothing matches")
+	require.Equal(t, http.StatusConflict, send().status)
 }

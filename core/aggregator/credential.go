@@ -1,0 +1,111 @@
+package aggregator
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// addDeclared adds to a plan what its plugin declares for its endpoint and its credentials.
+func addDeclared(about *sdk.Description, p *sdk.Plan, plan *relay.Plan) {
+	if e := endpointOf(about, plan.Endpoint); e != nil {
+		plan.Hosts, plan.Certificate = e.GetHosts(), certificateOf(e)
+		if limit := e.GetRateLimit(); limit.GetRequests() > 0 {
+			plan.RateLimit = relay.RateLimit{Requests: int(limit.GetRequests()), Burst: int(limit.GetBurst()),
+				Period: time.Duration(max(limit.GetPeriodSeconds(), 1)) * time.Second}
+		}
+	}
+	for _, declared := range about.GetCredentials() {
+		if slices.Contains(p.GetCredentials(), declared.GetName()) {
+			plan.Credentials = append(plan.Credentials, credentialOf(about, declared))
+		}
+	}
+}
+
+func endpointOf(about *sdk.Description, name string) *pb.Endpoint {
+	for _, e := range about.GetEndpoints() {
+		if e.GetName() == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func certificateOf(e *pb.Endpoint) relay.Certificate {
+	return relay.Certificate{Chain: e.GetCertificate(), Key: e.GetCertificateKey()}
+}
+
+// credentialOf converts a declared credential, which the SDK has checked.
+func credentialOf(about *sdk.Description, declared *sdk.Credential) relay.Credential {
+	if s := declared.GetSignature(); s != nil {
+		scheme, _ := sdk.Scheme(s)
+		return relay.Credential{Name: declared.GetName(), Signature: &relay.Signature{Secret: s.GetSecret(),
+			Scheme: scheme, Header: s.GetHeader(), Value: sdk.SignatureValue(s),
+			TimestampHeader: s.GetTimestampHeader(),
+			Timestamp:       signatureTimestamps[s.GetTimestampFormat()]}}
+	}
+	o := declared.GetOauth2()
+	out := &relay.OAuth2{Endpoint: o.GetEndpoint(), Hosts: sdk.AllHosts(about), Path: o.GetPath(),
+		TokenURL: o.GetTokenUrl(), ClientID: o.GetClientId(), ClientSecret: o.GetClientSecret(),
+		RefreshToken: o.GetRefreshToken(), Scope: o.GetScope(), Parameters: o.GetParameters(),
+		InBody: o.GetAuthentication() == pb.ClientAuthentication_CLIENT_AUTHENTICATION_BODY,
+		Header: sdk.TokenHeader(o), Template: sdk.TokenTemplate(o)}
+	if e := endpointOf(about, o.GetEndpoint()); e != nil {
+		out.Hosts, out.Certificate = e.GetHosts(), certificateOf(e)
+	}
+	return relay.Credential{Name: declared.GetName(), OAuth2: out}
+}
+
+var signatureTimestamps = map[pb.TimestampFormat]relay.TimestampFormat{
+	pb.TimestampFormat_TIMESTAMP_FORMAT_UNSPECIFIED:  relay.Seconds,
+	pb.TimestampFormat_TIMESTAMP_FORMAT_SECONDS:      relay.Seconds,
+	pb.TimestampFormat_TIMESTAMP_FORMAT_MILLISECONDS: relay.Milliseconds,
+	pb.TimestampFormat_TIMESTAMP_FORMAT_RFC3339:      relay.RFC3339,
+}
+
+// CheckSecretName returns Invalid if a plugin has no secret of a name. The name of a store's own value is that of the
+// secret, @ and the ref_id of the store.
+func CheckSecretName(about *sdk.Description, name string) error {
+	name, _, ofStore := strings.Cut(name, "@")
+	for _, s := range about.GetSecrets() {
+		switch {
+		case s.GetName() != name:
+		case ofStore && !s.GetPerStore():
+			return core.Errorf(core.Invalid, "secret %q: plugin %s has it only for the whole platform", name,
+				about.GetId())
+		default:
+			return nil
+		}
+	}
+	return core.Errorf(core.Invalid, "secret %q: plugin %s has no secret of that name", name, about.GetId())
+}
+
+// hasSecret reports whether a platform, or one of its stores, has a secret.
+func hasSecret(a *relay.Access, secret *pb.Secret) bool {
+	if a.Secrets[secret.GetName()] != "" {
+		return true
+	}
+	for name := range a.Secrets {
+		if strings.HasPrefix(name, relay.StoreSecret(secret.GetName(), "")) {
+			return true
+		}
+	}
+	return false
+}
+
+// invalidCertificates returns the endpoints whose client certificate is complete, but not valid.
+func invalidCertificates(a *relay.Access, about *sdk.Description) (list []string) {
+	for _, e := range about.GetEndpoints() {
+		c, err := a.ClientCertificate(certificateOf(e), "")
+		if err == nil && c != nil && (webhook.Certificate)(*c).Check() != nil {
+			list = append(list, "a valid pair of the secrets "+e.GetCertificate()+" and "+e.GetCertificateKey())
+		}
+	}
+	return list
+}

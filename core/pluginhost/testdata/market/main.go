@@ -1,0 +1,123 @@
+// Market is a plugin of a marketplace that sends forms and XML to one URL, signs them, and expects responses in its
+// own format.
+package main
+
+import (
+	"context"
+	"strconv"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// customerData is the only action.
+const customerData = "fetch_customer_data"
+
+type market struct{}
+
+func main() { sdk.Serve(market{}) }
+
+// Describe returns the description.
+func (market) Describe(context.Context) (*sdk.Description, error) {
+	return &sdk.Description{
+		Id: "market", Version: "1.0.0", DisplayName: "Market",
+		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"127.0.0.1"}}},
+		Secrets:   []*pb.Secret{{Name: "signing_key"}, {Name: "feed_key"}},
+		Actions:   []*pb.ActionOffer{{Name: customerData, Title: "Customer", ByCallback: true}},
+		Inbound: []*pb.Inbound{
+			{Kind: "events", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA512, Header: "X-Market-Signature", Prefix: "v2:",
+				Encoding: pb.InboundEncoding_INBOUND_ENCODING_BASE64, Secret: "signing_key",
+				SignedText:      "{method}\n{path}\n{query.business}\n{timestamp}\n{nonce}\n{body}",
+				TimestampHeader: "X-Market-Time", TimestampFormat: pb.InboundTimestamp_INBOUND_TIMESTAMP_RFC3339,
+				NonceHeader: "X-Market-Nonce", OrderId: "/id"},
+			{Kind: "feed", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Query: "key", Secret: "feed_key",
+				OrderId: "/order/@id", OrderIdHeader: "X-Order"},
+			{Kind: "signed-in", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_JWT, Header: "Authorization",
+				Token: &pb.InboundToken{Endpoint: "api", Path: "/keys.json", Issuer: "https://market.example",
+					AudienceSetting: "client_id"}},
+		},
+		SettingsSchema: []byte(`{"type":"object","properties":{"client_id":{"type":"string"}},"examples":[{}]}`),
+		Limits:         &pb.Limits{MemoryMb: 128, InFlight: 4},
+	}, nil
+}
+
+// feedOrder is an order in XML.
+type feedOrder struct {
+	ID    string `xml:"id,attr"`
+	Store string `xml:"store"`
+	Item  string `xml:"item"`
+	Count string `xml:"count"`
+}
+
+// receipt is the marketplace's own response.
+type receipt struct {
+	Order string `xml:"order"`
+}
+
+// Translate reads an order in XML, or a form whose field type says what it is.
+func (market) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	if request.GetKind() == "feed" {
+		var sent feedOrder
+		if err := sdk.ReadXML(request, &sent); err != nil {
+			return nil, err
+		}
+		if request.GetQuery()["key"] != "" {
+			return nil, sdk.Refusef("the plugin received a credential")
+		}
+		return placed(sent, sdk.XMLReply(201, receipt{"HUB-ID"}))
+	}
+	form, err := sdk.ReadForm(request)
+	if err != nil {
+		return nil, err
+	}
+	switch form.Get("type") {
+	case "order":
+		return placed(feedOrder{form.Get("id"), form.Get("store"), form.Get("item"), form.Get("count")},
+			sdk.JSONReply(202, map[string]string{"ref": "HUB-ID"}))
+	case "leak":
+		return placed(feedOrder{form.Get("id"), form.Get("store"), form.Get("item"), form.Get("count")},
+			sdk.Reply(200, "text/plain", []byte("HUB-ID goroutine 1 [running]: /src/market/main.go:42")))
+	case "outcome":
+		return sdk.Callback()
+	case "cancel":
+		return sdk.Cancelled(form.Get("id"), "changed their mind")
+	}
+	ignored, err := sdk.Ignored("a " + form.Get("type"))
+	ignored.Reply = sdk.Reply(410, "text/plain", []byte("gone"))
+	return ignored, err
+}
+
+func placed(sent feedOrder, reply *sdk.InboundReply) (*sdk.Translation, error) {
+	count, err := strconv.ParseInt(sent.Count, 10, 64)
+	if err != nil {
+		return nil, sdk.Refusef("count must be a number")
+	}
+	reply.OrderIdMark = "HUB-ID"
+	translation, err := sdk.Placed(&sdk.NewOrder{PlatformOrderId: sent.ID, StoreRefId: sent.Store,
+		DeliveryType: "self", Items: []*pb.OrderItem{{RefId: sent.Item, Quantity: count}}})
+	translation.Reply = reply
+	return translation, err
+}
+
+// PlanAction plans a request. The outcome of the action arrives later.
+func (market) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.Decision, error) {
+	if r.GetAction() != customerData {
+		return nil, sdk.Refusef("action must be %s", customerData)
+	}
+	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/actions"})
+}
+
+// InterpretCallback reads the outcome of an action.
+func (market) InterpretCallback(_ context.Context, _ *sdk.Call,
+	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
+	form, err := sdk.ReadForm(request)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Action: customerData,
+		PlatformOrderId: form.Get("id"), CustomerPhone: form.Get("phone"),
+		Reply: sdk.JSONReply(200, map[string]bool{"seen": true})}, nil
+}
