@@ -131,7 +131,8 @@ type poolLog struct {
 }
 
 func (l poolLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
-	l.log.statements = append(l.log.statements, poolStatement{l.pool, event.Query})
+	text := notified.ReplaceAllString(event.Query, "") // which statement carries it depends on the time
+	l.log.statements = append(l.log.statements, poolStatement{l.pool, text})
 	return ctx
 }
 
@@ -147,6 +148,7 @@ type plans struct {
 
 var (
 	literal  = regexp.MustCompile(`'(?:[^']|\'\')*'|\b\d+\b`)
+	notified = regexp.MustCompile(`^NOTIFY \w+; `)
 	planned  = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|EXECUTE|WITH)\b`)
 	seqScans = regexp.MustCompile(`Seq Scan on (delivery_queue|deliveries|attempts|events|job_queue|jobs|call|` +
 		`publications|orders|order_states|catalogue_entities|menu_links|store_overrides|business_changes)\w*`)
