@@ -1,4 +1,6 @@
 -- name: claim
+-- prepare: endpoints part, heads part, busy bigint[], plugins text[]
+-- prepare: now timestamptz, epoch bigint, limit integer, share integer, owner uuid, until timestamptz
 -- Leases due ordering keys, the longest waiting endpoints first.
 WITH RECURSIVE
 endpoints AS (

@@ -1,4 +1,7 @@
 -- name: claim
+-- prepare: endpoints part, now timestamptz, epoch bigint, busy bigint[], deliveries integer, owner uuid
+-- prepare: until timestamptz, bodies bigint, large integer, largest integer, known bigint[], capacity integer[]
+-- prepare: first_capacity integer
 -- Leases due deliveries (Store.Claim).
 WITH RECURSIVE
 -- The endpoints with queued deliveries and their earliest times: one index step each, however long the queue.
@@ -150,6 +153,7 @@ RETURNING
     fit.probe
 
 -- name: next_due
+-- prepare: endpoints part, busy bigint[], largest integer
 -- The earliest due time of a delivery or probe, and the epoch of the clock. Deliveries of any size need no lookup.
 WITH RECURSIVE
 -- The endpoints with queued deliveries.

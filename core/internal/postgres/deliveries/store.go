@@ -31,6 +31,12 @@ func New(db *postgres.DB) Store { return Store{db} }
 // QueuedEndpoints is the query of the endpoints with queued deliveries (outbox.QueuedEndpoints).
 var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 
+var (
+	queued  = map[string]bun.Safe{"endpoints": QueuedEndpoints}
+	claim   = queries.Get("claim").Fill("claim_deliveries", queued)
+	nextDue = queries.Get("next_due").Fill("next_delivery", queued)
+)
+
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
 // that the backlog of one does not delay others. Others get the rest of a share that exceeds the
 // capacity of its endpoint.
@@ -51,13 +57,16 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	if capacity.Bodies == 0 {
 		largest = webhook.LargeBody
 	}
-	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy),
-		"deliveries": capacity.Items,
-		"owner":      owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+	if err = q.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: postgres.Args{
+		"now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
+		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
-	})).Scan(ctx, &rows)
-	if err != nil {
+	}}, func(found *sql.Rows) error {
+		var row outbox.QueueRow
+		err := q.db.Bun().ScanRow(ctx, found, &row)
+		rows = append(rows, row)
+		return err
+	}); err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
 	}
 	batch.More = len(rows) >= capacity.Items
@@ -101,14 +110,9 @@ func (q Store) loadStartable(ctx context.Context, owner core.ID, claimed []outbo
 // nextDue returns the earliest due time of a delivery or probe, zero if none waits. Bodies
 // above largest wait for capacity instead.
 func (q Store) nextDue(ctx context.Context, busy []int64, largest int) (time.Time, error) {
-	var next sql.NullTime
-	var epoch int64
-	if err := q.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
-		"endpoints": QueuedEndpoints, "busy": postgres.Array(busy), "largest": largest,
-	})).Scan(&next, &epoch); err != nil {
-		return time.Time{}, fmt.Errorf("finding the next delivery: %w", err)
-	}
-	return next.Time, q.db.CheckEpoch(ctx, epoch)
+	return q.db.NextDue(ctx, postgres.Statement{Query: nextDue, Args: postgres.Args{
+		"busy": postgres.Array(busy), "largest": largest,
+	}})
 }
 
 // load adds the body and the receiver to claimed rows.

@@ -79,6 +79,12 @@ var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
 	})),
 }))
 
+var (
+	claimable = map[string]bun.Safe{"heads": FirstJobs}
+	claim     = queries.Get("claim").Fill("claim_jobs", claimable)
+	nextDue   = queries.Get("next_due").Fill("next_job", claimable)
+)
+
 // maxClaimedBody bounds the bodies that Claim returns, in stored and in decompressed bytes.
 const maxClaimedBody = 64 << 10
 
@@ -86,11 +92,15 @@ const maxClaimedBody = 64 << 10
 func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.db.ReadClock()
 	var rows []claimedJob
-	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"heads": FirstJobs, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
-		"large": maxClaimedBody, "head": compress.HeadSize,
-	})).Scan(ctx, &rows)
-	if err != nil {
+	if err := j.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: postgres.Args{
+		"now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until, "large": maxClaimedBody,
+		"head": compress.HeadSize,
+	}}, func(found *sql.Rows) error {
+		var row claimedJob
+		err := j.db.Bun().ScanRow(ctx, found, &row)
+		rows = append(rows, row)
+		return err
+	}); err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
 	claimed := make([]core.Job, len(rows))
@@ -111,12 +121,8 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
 	}
-	var next sql.NullTime
-	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": FirstJobs})).
-		Scan(&next, &epoch); err != nil {
-		return nil, time.Time{}, fmt.Errorf("finding the next job: %w", err)
-	}
-	return nil, next.Time, j.db.CheckEpoch(ctx, epoch)
+	next, err := j.db.NextDue(ctx, postgres.Statement{Query: nextDue, Args: postgres.Args{}})
+	return nil, next, err
 }
 
 func (j Store) decompressBody(work *core.Job, stored []byte) {
