@@ -88,10 +88,10 @@ var planIndexes = map[string][]string{
 	"EXECUTE blocked (":                            {"delivery_queue_ordering_key"},
 	"EXECUTE blocked_of_ordering_keys":             {"delivery_queue_ordering_key"},
 	// Calls: claim, load, end, next call.
-	"EXECUTE claim_calls":                              {"call_queue_available", "call_queue_pkey"},
-	"AS claimed (business_id, order_id, ordering_key,": {"orders_pkey", "calls_waiting"},
-	"attempts = result.attempts,\n    finished_at":     {"calls_pkey"},
-	"queue.version = result.version":                   {"call_queue_pkey", "calls_waiting"},
+	"EXECUTE claim_calls":                          {"call_queue_available", "call_queue_pkey"},
+	"EXECUTE load_calls":                           {"orders_pkey", "calls_waiting"},
+	"attempts = result.attempts,\n    finished_at": {"calls_pkey"},
+	"queue.version = result.version":               {"call_queue_pkey", "calls_waiting"},
 	// Publications: claim, mark.
 	"EXECUTE claim_publications":         {"publications_available", "publications_pkey"},
 	"INSERT INTO publications AS marked": {"publications_pkey"},

@@ -43,7 +43,8 @@ RETURNING
     queue.due_at,
     queue.version
 
--- name: load
+-- name: load_calls
+-- prepare: businesses bigint[], orders bigint[], ordering_keys text[], platforms text[], located boolean[]
 -- The orders, plugins and first waiting calls of claimed ordering keys.
 SELECT
     claimed.n,

@@ -74,41 +74,33 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		businesses[i], orders[i], keys[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
-	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
-		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"ordering_keys": postgres.Array(keys),
-		"platforms":     postgres.Array(platforms), "located": postgres.Array(located),
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading calls: %w", err)
-	}
-	defer rows.Close()
 	var calls, empty []relay.Call
-	for rows.Next() {
+	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: queries.Get("load_calls"), Args: postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms), "located": postgres.Array(located),
+	}}, func(rows *sql.Rows) error {
 		var row loadedCall
 		var i int
 		if err := rows.Scan(append([]any{&i}, row.fields()...)...); err != nil {
-			return nil, fmt.Errorf("reading calls: %w", err)
+			return err
 		}
 		c := row.complete(claimed[i-1])
 		if !row.relevant(c) {
 			empty = append(empty, c)
-			continue
-		}
-		if row.known {
-			if err := q.readOrder(row.record, &c.Order); err != nil {
-				return nil, err
-			}
+			return nil
 		}
 		calls = append(calls, c)
-	}
-	if err := rows.Err(); err != nil {
+		if row.known {
+			return q.readOrder(row.record, &calls[len(calls)-1].Order)
+		}
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
 	return calls, q.skip(ctx, owner, empty)
 }
 
-// loadedCall is a row of the statement load: the order and the first waiting call of an ordering
+// loadedCall is a row of the statement load_calls: the order and the first waiting call of an ordering
 // key.
 type loadedCall struct {
 	known   bool   // the order is stored

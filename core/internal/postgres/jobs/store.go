@@ -91,16 +91,11 @@ const maxClaimedBody = 64 << 10
 // Claim leases due jobs: the first of each business and ordering key.
 func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.db.ReadClock()
-	var rows []claimedJob
-	if err := j.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: postgres.Args{
+	rows, err := postgres.QueryRows[claimedJob](ctx, j.db, postgres.Statement{Query: claim, Args: postgres.Args{
 		"now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until, "large": maxClaimedBody,
 		"head": compress.HeadSize,
-	}}, func(found *sql.Rows) error {
-		var row claimedJob
-		err := j.db.Bun().ScanRow(ctx, found, &row)
-		rows = append(rows, row)
-		return err
-	}); err != nil {
+	}})
+	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
 	claimed := make([]core.Job, len(rows))
