@@ -26,7 +26,8 @@ CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
 CREATE INDEX calls_waiting ON calls (business_id, ordering_key, sequence) WHERE state = 'waiting';
 -- Actions that the aggregator accepted and whose outcome it has not reported yet.
 CREATE INDEX calls_pending ON calls (finished_at) WHERE state = 'pending';
-CREATE INDEX calls_failed ON calls (business_id, finished_at) INCLUDE (platform, kind, order_id) WHERE state = 'failed';
+CREATE INDEX calls_failed ON calls (business_id, finished_at, id) INCLUDE (platform, kind, order_id)
+    WHERE state = 'failed';
 
 -- The ordering keys with unfinished calls. One row for each, so that its lock keeps the sequence.
 -- The row of rider locations contains the newest one, and stays for a while after it was sent, so

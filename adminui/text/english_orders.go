@@ -10,6 +10,7 @@ const (
 	OrderOn       = "Platform's order id"
 	OrderIDs      = "Order id"
 	OrderIDsHint  = "of hub, platform or POS"
+	PosNumber     = "Number in the POS"
 	Rider         = "Rider"
 	Flags         = "Warnings"
 	Placed        = "Placed"

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// ListOrders returns orders of a business, the newest first.
+// ListOrders returns orders of a business by the time of placement.
 func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	f console.OrderFilter) ([]console.Order, error) {
 	var only postgres.Conditions
@@ -44,12 +44,14 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	}
 	only.Add(!f.From.IsZero(), "orders.created_at >= ?", f.From)
 	only.Add(!f.To.IsZero(), "orders.created_at < ?", f.To)
-	only.Add(f.Before.ID != 0, "(orders.created_at, orders.id) < (?, ?)",
+	sorted, after := sortOrder(f.Oldest)
+	only.Add(f.Before.ID != 0, "(orders.created_at, orders.id) ? (?, ?)", after,
 		time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading orders", func(o *console.Order) []any {
 		return []any{&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider,
-			&o.Flags, &o.Placed, &o.Updated, &o.Escalated}
-	}, bun.SafeQuery(queries.With("list_orders", postgres.Args{"business": business, "only": only, "limit": f.Limit})))
+			&o.Flags, &o.Placed, &o.Updated, &o.Escalated, &o.PlacedEvent, &o.DeliveryMode, &o.Reference}
+	}, bun.SafeQuery(queries.With("list_orders", postgres.Args{"business": business, "only": only, "order": sorted,
+		"limit": f.Limit})))
 }
 
 // deliveriesShown bounds the deliveries read for an order.
