@@ -117,7 +117,7 @@ func (q Store) records(ctx context.Context, business core.BusinessID, queued, en
 	var rows []recordRow
 	err := q.db.Tenant(business).NewRaw(queries.With("records", postgres.Args{
 		"business": business, "queued": queued, "ended": ended, "limit": f.Limit, "is_held": IsHeld,
-		"order": sortOrders[f.Sort],
+		"order": sortOrders[f.Sort], "queue_order": queueOrder(f.Sort),
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("reading deliveries: %w", err)

@@ -69,7 +69,7 @@ FROM (
             0::bigint AS problem_id
         FROM delivery_queue delivery
         WHERE delivery.business_id = ?business ?queued
-        ORDER BY ?order
+        ORDER BY ?queue_order
         LIMIT ?limit
     )
     UNION ALL

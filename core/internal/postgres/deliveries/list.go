@@ -21,6 +21,14 @@ var sortOrders = map[webhook.Sort]bun.Safe{
 	webhook.FirstFailureFirst: "delivery.finished_at, delivery.id",
 }
 
+// queueOrder returns the order of queue rows. With an order by failure there are none.
+func queueOrder(s webhook.Sort) bun.Safe {
+	if s.ByFailure() {
+		s = webhook.NewestFirst
+	}
+	return sortOrders[s]
+}
+
 // addCursor adds the condition that the row "delivery" comes after the cursor.
 func addCursor(only *postgres.Conditions, f webhook.Filter) {
 	if f.Before == (core.ID{}) {
