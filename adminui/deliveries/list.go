@@ -59,6 +59,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	switch {
 	case filterErr != nil:
 		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, filterErr)
+		list.EmptyTitle, list.EmptyText = list.NoMatchTitle, list.NoMatchText
 	case f.text != "":
 		v.ShowProgress(&list, read.searched, f.times)
 	default:

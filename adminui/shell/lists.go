@@ -156,7 +156,7 @@ func (s Searched) total(rows int, times TimeRange, now time.Time) int {
 	if searched <= 0 || to.Sub(from) <= searched {
 		return rows
 	}
-	return roundNumber(int(min(float64(rows)*to.Sub(from).Seconds()/searched.Seconds(), 1e9)))
+	return roundNumber(int(min(float64(rows)*to.Sub(from).Seconds()/searched.Seconds()+0.5, 1e9)))
 }
 
 // roundNumber rounds a number to two digits.
