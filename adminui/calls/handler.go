@@ -167,6 +167,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.NextAttempt, Cell: ui.TimeCell(v.At(call.NextAt))},
 		{Label: text.Finished, Cell: ui.TimeCell(v.At(call.FinishedAt))}}
 	line := timeline.New(v, callLink(v, call)+"body/")
+	line.Open = true
 	line.AddCall(call.Call)
 	payload := ui.PayloadOf("payload", text.CallPayload, call.Payload, ui.MaxShown, "")
 	return v.Show(c, shell.Head{Title: cause.CallTitle(call.Call), Live: true,

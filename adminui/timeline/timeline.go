@@ -48,6 +48,8 @@ type Timeline struct {
 	bodies  string // URL of the bodies of calls, by key
 	left    int    // bytes of bodies that the page may still include
 	entries []Entry
+	// Open shows the last attempt of each call unfolded.
+	Open bool
 }
 
 // maxBodies and maxBody limit, in bytes, the bodies that a page includes: of all calls, and of one.
