@@ -224,7 +224,12 @@ func newHubSamples() hubSamples {
 		{Reason: "the body is not valid JSON", Times: 2, First: minutesAgo(70), Last: minutesAgo(60)}}
 	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1),
 		State:   "failed",
-		Message: "the aggregator responded with 401 Unauthorized: " + long}
+		Message: "the aggregator responded with 401 Unauthorized: " + long, SentAt: minutesAgo(3)}
+	for n := range 12 {
+		step := float64(n) / 11
+		s.riderLocation.Path = append(s.riderLocation.Path, console.RiderPoint{Latitude: 12.9716 + 0.008*(step-1),
+			Longitude: 77.5946 + 0.012*step*(step-1), At: minutesAgo(12 - n)})
+	}
 	s.plugins, s.faults = samplePlugins(), samplePluginFaults()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
 		Message: "the aggregator responded with 422: unknown outlet " + long}}

@@ -265,7 +265,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
-		receipt:    receiptOf(apiOrder.Order, v.Business.Currency),
+		path: pathOf(v, location), receipt: receiptOf(apiOrder.Order, v.Business.Currency),
 		payloadURL: page + "payload.json"}
 	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, ui.MaxShown, view.payloadURL)
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
@@ -323,17 +323,5 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 				Text: strings.Trim(rider.Name+" · "+cause.RiderStateLabel(r.State, rider.Status), " ·"),
 				Note: rider.Phone}})
 	}
-	if r.Rider != nil && location.ReceivedAt.IsZero() && cause.RiderStateLabel(r.State, r.Rider.Status) != "" {
-		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.T(text.RiderSeenNone)})
-	}
-	if !location.ReceivedAt.IsZero() {
-		note := cause.RiderLocationNote(location, d.Channel)
-		if cause.RiderLocationIsStale(r, location, v.Now) {
-			note += ". " + text.RiderStale
-		}
-		list = append(list, ui.Fact{Label: text.RiderSeen,
-			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
-				Note: location.Latitude + ", " + location.Longitude + "; " + note}})
-	}
-	return list
+	return append(list, riderFacts(v, r, location)...)
 }

@@ -24,6 +24,7 @@ type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
 	receipt    ui.List
+	path       ui.Map
 	payload    ui.Payload
 	payloadURL string
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -67,6 +68,29 @@ func ParseOrderCursor(s string) (p OrderCursor) {
 type RiderLocation struct {
 	Latitude, Longitude string // decimal degrees
 	ReceivedAt          time.Time
-	State               string // relay.State: done if the aggregator has it
-	Message             string // the reason of the state, in plain words
+	State               string       // relay.State: done if the aggregator has it
+	Message             string       // the reason of the state, in plain words
+	SentAt              time.Time    // when the aggregator accepted the last location; zero: none yet
+	Path                []RiderPoint // earlier locations and this one, oldest first
+}
+
+// RiderPoint is a location of a rider.
+type RiderPoint struct {
+	Latitude, Longitude float64 // degrees
+	At                  time.Time
+}
+
+// ParseRiderPath parses points like "12.97,77.59,1700000000000;". It leaves out those that it cannot parse.
+func ParseRiderPath(text string) (path []RiderPoint) {
+	for one := range strings.SplitSeq(text, ";") {
+		var p RiderPoint
+		var at int64
+		if n, err := fmt.Sscanf(strings.ReplaceAll(one, ",", " "), "%g %g %d", &p.Latitude, &p.Longitude,
+			&at); err != nil || n != 3 {
+			continue
+		}
+		p.At = time.UnixMilli(at).UTC()
+		path = append(path, p)
+	}
+	return path
 }

@@ -161,18 +161,19 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 // RiderLocation returns the last location of an order's rider and the outcome of sending it. It
 // returns NotFound if the location is unknown or no longer stored.
 func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error) {
-	var payload string
+	var payload, trail string
 	var location console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
+		`SELECT payload, received_at, ?, note, coalesce(location_sent_at, 'epoch'), location_trail FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
 		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
-		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message)
+		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message, &location.SentAt, &trail)
 	if err != nil {
 		return location, postgres.NotFound(err, "the place of the rider is not known")
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
-	location.Latitude, location.Longitude = sent.Latitude, sent.Longitude
+	location.Latitude, location.Longitude, location.SentAt = sent.Latitude, sent.Longitude, zeroIfEpoch(location.SentAt)
+	location.Path = console.ParseRiderPath(fmt.Sprintf("%s%s,%s,%d;", trail, sent.Latitude, sent.Longitude, sent.At))
 	return location, err
 }
