@@ -134,7 +134,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
 		deliveries.Pages{Deliveries: deliveriesReader, Searcher: db, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Deliveries: deliveriesReader, Bodies: db, Orders: config.Orders, Lister: db, Timeline: db,
-			Notifier: db, Actions: config.Actions}.Page(),
+			Notifier: db, Actions: config.Actions, Changes: config.Menus}.Page(),
 		calls.Pages{Calls: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,

@@ -57,7 +57,8 @@ func TestListsAreSortedOnlyByTheirIndexes(t *testing.T) {
 		_, page := getPage(t, client, at)
 		require.Regexp(t, `aria-sort="descending"[^<]*<a class="list-sort" href="[^"]*sort=oldest"`, page, list)
 		_, page = getPage(t, client, at+"sort=oldest&before=x")
-		require.Regexp(t, `aria-sort="ascending"[^<]*<a class="list-sort" href="[^"?]*"`, page, "without sort or before")
+		require.Regexp(t, `aria-sort="ascending"[^<]*<a class="list-sort" href="[^"?]*"`, page,
+			"without sort or before")
 		require.Contains(t, page, `type="hidden" name="sort" value="oldest"`)
 		for _, query := range []string{"sort=reason", "sort=reason&format=csv", "sort=Oldest"} {
 			status, page := getPage(t, client, at+query)

@@ -86,7 +86,8 @@ func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.O
 // searchRows searches the rows of the fake that come after the cursor. Each row has one text.
 func searchRows[R any](f *fake, text string, limit int, rows []R, of func(R) (core.ID, string), before core.ID) ([]R,
 	console.SearchProgress[R], error) {
-	if i := slices.IndexFunc(rows, func(row R) bool { id, _ := of(row); return id == before }); i >= 0 && before != (core.ID{}) {
+	at := func(row R) bool { id, _ := of(row); return id == before && before != core.ID{} }
+	if i := slices.IndexFunc(rows, at); i >= 0 {
 		rows = rows[i+1:]
 	}
 	if f.searchStop > 0 && len(rows) > f.searchStop { // as if the time was over

@@ -87,7 +87,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, call := range found {
 		keys[i] = f.cursor(call)
 	}
-	return v.ShowList(c, shell.Head{Title: text.PlatformCalls, Note: text.CallsNote, Live: !f.searches()}, list, "before", keys)
+	head := shell.Head{Title: text.PlatformCalls, Note: text.CallsNote, Live: !f.searches()}
+	return v.ShowList(c, head, list, "before", keys)
 }
 
 func table(v *shell.PageContext, found []console.CallRow) ui.List {
@@ -104,8 +105,8 @@ func table(v *shell.PageContext, found []console.CallRow) ui.List {
 	for _, call := range found {
 		state := cause.Call(call.Call)
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{
-			ui.LinkCell(cause.CallTitle(call.Call), callLink(v, call)), subjectCell(v, call), stateCell(call, state.State),
-			ui.T(call.Message), ui.T(ui.Number(call.Tries)), ui.T(number(call.Status)),
+			ui.LinkCell(cause.CallTitle(call.Call), callLink(v, call)), subjectCell(v, call),
+			stateCell(call, state.State), ui.T(call.Message), ui.T(ui.Number(call.Tries)), ui.T(number(call.Status)),
 			ui.TimeCell(v.At(call.CreatedAt)), ui.TimeCell(v.At(call.FinishedAt)), ui.TimeCell(v.At(call.NextAt)),
 			ui.T(call.Platform), ui.T(call.Actor), ui.CodeCell(call.URL), ui.CodeCell(call.ID.String())}})
 	}
@@ -163,7 +164,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	state := cause.Call(call.Call)
 	facts := []ui.Fact{{Label: text.State, Cell: stateCell(call, state.State)},
 		{Label: text.Subject, Cell: subjectCell(v, call)}, {Label: text.Platform, Cell: ui.T(call.Platform)},
-		{Label: text.CallID, Cell: ui.CodeCell(call.ID.String())}, {Label: text.Created, Cell: ui.TimeCell(v.At(call.CreatedAt))},
+		{Label: text.CallID, Cell: ui.CodeCell(call.ID.String())},
+		{Label: text.Created, Cell: ui.TimeCell(v.At(call.CreatedAt))},
 		{Label: text.NextAttempt, Cell: ui.TimeCell(v.At(call.NextAt))},
 		{Label: text.Finished, Cell: ui.TimeCell(v.At(call.FinishedAt))}}
 	line := timeline.New(v, callLink(v, call)+"body/")

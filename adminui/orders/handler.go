@@ -70,6 +70,7 @@ type Pages struct {
 	Notifier   Notifier
 	Orders     Reader
 	Actions    Actions
+	Changes    Changes
 }
 
 // Page describes the pages.
@@ -229,27 +230,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		apiOrder = apiOrder.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
-	orderFacts := cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
-		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency}
-	if orderFacts.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+	orderFacts, err := p.orderFacts(ctx, v, id, record, apiOrder)
+	if err != nil {
 		return err
-	}
-	if orderFacts.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
-		return err
-	}
-	orderFacts.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
-		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
-	}
-	if orderFacts.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
-		return err
-	}
-	if v.MayAct() {
-		orderFacts.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
-			return deliveries.ResendButton(v, d)
-		}
-		if orderFacts.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, orderFacts.Deliveries); err != nil {
-			return err
-		}
 	}
 	location, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
@@ -264,7 +247,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}
-	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
+	switches, err := p.switches(ctx, v, apiOrder)
+	if err != nil {
+		return err
+	}
+	view := orderView{switches: switches, facts: facts(v, apiOrder, location), timeline: line,
 		path: pathOf(v, location), receipt: receiptOf(apiOrder.Order, v.Business.Currency),
 		payloadURL: page + "payload.json"}
 	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, ui.MaxShown, view.payloadURL)
@@ -277,6 +264,34 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	return v.Show(c, head, orderPage(view))
+}
+
+// orderFacts returns what explains the state of an order.
+func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, record order.Record,
+	apiOrder order.APIOrder) (o cause.OrderFacts, err error) {
+	o = cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
+		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency}
+	if o.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if o.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	o.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
+		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
+	}
+	if o.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if v.MayAct() {
+		o.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
+			return deliveries.ResendButton(v, d)
+		}
+		if o.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, o.Deliveries); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
 }
 
 // platformNote returns the platform and its order id.

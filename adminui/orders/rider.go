@@ -34,7 +34,8 @@ func riderFacts(v *shell.PageContext, r order.APIOrder, location console.RiderLo
 		}
 		list = append(list, ui.Fact{Label: text.RiderSeen,
 			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
-				Note: location.Latitude + ", " + location.Longitude + "; " + note}}, ui.Fact{Label: text.RiderSentAt, Cell: sent})
+				Note: location.Latitude + ", " + location.Longitude + "; " + note}},
+			ui.Fact{Label: text.RiderSentAt, Cell: sent})
 	}
 	return list
 }

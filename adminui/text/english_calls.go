@@ -5,8 +5,8 @@ const (
 	PlatformCalls = "Platform calls"
 	PlatformCall  = "Call"
 	CallID        = "Call id"
-	CallsNote     = "A call is a request of the hub to a platform: acknowledgements, states of orders and riders, actions, " +
-		"opened stores, enabled items. Menus and successful rider locations are not included."
+	CallsNote     = "A call is a request of the hub to a platform, such as an acknowledgement, a state of an order or " +
+		"a rider, or an opened store. Menus and accepted rider locations are not included."
 	CallPayload   = "What the call is about"
 	NoCallsFound  = "No calls"
 	NoCallsFound_ = "The hub calls a platform when something changes about its orders, or about a store there."

@@ -118,6 +118,8 @@ const (
 	StoreUpdates          = "Updates to platforms"
 	StoreUpdatesNote      = "The latest updates that the hub sent to platforms: stores opened or closed, items " +
 		"and options enabled or disabled. Menus are not included."
+	Switches         = "Changes of the store and its menu, two hours before and after the order"
+	SwitchesNone     = "Nobody opened or closed the store or changed its menu around that time."
 	WhoSwitched      = "Who opened and closed the store"
 	StoreClosedOn    = "Store closed on %s"
 	StoreOpenedOn    = "Store opened on %s"

@@ -19,11 +19,10 @@ func mapOf(coordinates ...float64) (m Map) {
 
 func TestMapKeepsDirectionsAndDistances(t *testing.T) {
 	m := mapOf(12.97, 77.59, 12.98, 77.59, 12.98, 77.60)
-	assert.Equal(t, "3 locations from 12:00:00 to 12:01:00, 2.2 km in all. The last is 1.5 km northeast of the first.",
+	assert.Equal(t, "3 locations from 12:00:00 to 12:01:00, 2.2 km in all. The last is 1.6 km northeast of the first.",
 		m.summary())
 	s := m.shape()
-	assert.Less(t, s.dots[1].y, s.dots[0].y, "north is up")
-	assert.Less(t, s.dots[1].x, s.dots[2].x, "east is right")
+	assert.Equal(t, "89.8,172.0 89.8,28.0 230.2,28.0", s.line, "north is up, east is right")
 	assert.Equal(t, "500 m", distance(s.scaleMetres))
 	assert.Equal(t, "One location, received at 12:00:00.", mapOf(1, 2).summary())
 	assert.Equal(t, []mapDot{{"160.0", "100.0", "12:00:00"}}, mapOf(1, 2).shape().dots)
