@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// maxClicks is how many clicks from the overview or the search answer a call.
+// maxClicks is the most clicks that a call may take, from the overview or the search.
 const maxClicks = 2
 
 // supportCall is a question of a merchant, which support staff answer in the console.
@@ -57,7 +57,7 @@ var supportCalls = []supportCall{
 		clicks: []string{"text=5550142", "10411"}, title: "Order 10411", words: []string{"5550142"}},
 }
 
-// newSupportHub returns the full hub with what the calls are about.
+// newSupportHub returns the full hub, with a closed store.
 func newSupportHub() *fake {
 	f := fullHub()
 	f.audit = append(f.audit, console.Entry{Business: 7, ID: idAt(20), At: minutesAgo(20), Actor: "key:pos",

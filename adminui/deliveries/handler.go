@@ -257,5 +257,5 @@ func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
 		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("deliveries/"), "retried")
+	return shell.RedirectDone(c, shell.ListPath(c, v.Link("deliveries/")), "retried")
 }

@@ -119,7 +119,7 @@ const (
 	StoreUpdatesNote      = "The latest updates that the hub sent to platforms: stores opened or closed, items " +
 		"and options enabled or disabled. Menus are not included."
 	Switches         = "Changes of the store and its menu, two hours before and after the order"
-	SwitchesNone     = "Nobody opened or closed the store or changed its menu around that time."
+	SwitchesNone     = "The store was not opened or closed around that time, and its menu did not change."
 	WhoSwitched      = "Who opened and closed the store"
 	StoreClosedOn    = "Store closed on %s"
 	StoreOpenedOn    = "Store opened on %s"

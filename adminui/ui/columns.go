@@ -46,7 +46,7 @@ func (l List) KnownColumns(keys []string) (known []string) {
 	return known
 }
 
-// LinkSorts adds a link to each column by which the list can be sorted. href returns the URL of the list in an order.
+// LinkSorts adds links to the columns that sort the list. href returns the URL of the list in an order.
 func (l *List) LinkSorts(href func(sort string) string) {
 	for i, column := range l.Columns {
 		var own []Sort

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestDeliveriesAreFoundByTextOfPayloadAndResponse(t *testing.T) {
+func TestDeliveriesAreFoundByPayloadAndResponse(t *testing.T) {
 	c := newDeliveryHarness(t)
 	for n := range 60 {
 		c.clock.Advance(time.Second)

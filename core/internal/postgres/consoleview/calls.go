@@ -75,8 +75,8 @@ func (c Store) Call(ctx context.Context, business core.BusinessID, id core.ID) (
 	return found[0], err
 }
 
-// SearchCalls returns calls of a filter whose last response had its status, and with its text in their payload, or in
-// a request, response or error of an attempt. It may end before it has searched all of them.
+// SearchCalls returns calls of a filter, with its Status and Text. The text may be in the payload of a call, or in a
+// request, response or error of an attempt. The search may end before all calls are searched.
 func (c Store) SearchCalls(ctx context.Context, business core.BusinessID,
 	f console.CallFilter) ([]console.CallRow, console.SearchProgress[console.CallRow], error) {
 	search := newTextSearch(c, f.Text, f.Limit,
