@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/audit"
+	"github.com/servery-hub/servery/adminui/calls"
 	"github.com/servery-hub/servery/adminui/checklist"
 	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/history"
@@ -45,11 +46,13 @@ type Database interface {
 	webhooks.Updater
 	webhooks.Recorder
 	deliveries.Bodies
+	deliveries.Searcher
 	deliveries.Resender
 	problems.Reader
 	problems.Editor
 	orders.Lister
 	orders.Timeline
+	calls.Reader
 	orders.Notifier
 	plugins.Controller
 	settings.Platforms
@@ -129,9 +132,10 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		failures.Page(),
 		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: deliveriesReader,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
-		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),
+		deliveries.Pages{Deliveries: deliveriesReader, Searcher: db, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Deliveries: deliveriesReader, Bodies: db, Orders: config.Orders, Lister: db, Timeline: db,
-			Notifier: db, Actions: config.Actions}.Page(),
+			Notifier: db, Actions: config.Actions, Changes: config.Menus}.Page(),
+		calls.Pages{Calls: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),

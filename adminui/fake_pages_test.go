@@ -52,10 +52,6 @@ func (f *fake) OrderRepeats(context.Context, core.BusinessID, int64) ([]console.
 		f.broken
 }
 
-func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
-	return firstN(f.orders, filter.Limit), f.broken
-}
-
 // orderReader reads the orders of the fake.
 type orderReader struct{ *fake }
 
@@ -68,20 +64,6 @@ func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int6
 
 func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64) ([]webhook.DeliveryRecord, error) {
 	return f.orderDeliveries, nil
-}
-
-func (f *fake) CallsOfStore(_ context.Context, _ core.BusinessID, id int64, _ int) ([]console.Call, error) {
-	if id != 1040 {
-		return nil, f.broken
-	}
-	return f.storeCalls, f.broken
-}
-
-func (f *fake) CallsOfOrder(_ context.Context, _ core.BusinessID, id int64) ([]console.Call, error) {
-	if id != f.orders[0].ID {
-		return nil, nil
-	}
-	return f.calls, nil
 }
 
 func (f *fake) RiderLocation(context.Context, core.BusinessID, int64) (console.RiderLocation, error) {
@@ -242,7 +224,12 @@ func newHubSamples() hubSamples {
 		{Reason: "the body is not valid JSON", Times: 2, First: minutesAgo(70), Last: minutesAgo(60)}}
 	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1),
 		State:   "failed",
-		Message: "the aggregator responded with 401 Unauthorized: " + long}
+		Message: "the aggregator responded with 401 Unauthorized: " + long, SentAt: minutesAgo(3)}
+	for n := range 12 {
+		step := float64(n) / 11
+		s.riderLocation.Path = append(s.riderLocation.Path, console.RiderPoint{Latitude: 12.9716 + 0.008*(step-1),
+			Longitude: 77.5946 + 0.012*step*(step-1), At: minutesAgo(12 - n)})
+	}
 	s.plugins, s.faults = samplePlugins(), samplePluginFaults()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
 		Message: "the aggregator responded with 422: unknown outlet " + long}}
@@ -301,30 +288,6 @@ func sampleOrder(o console.Order) order.Record {
 	return r
 }
 
-func sampleCalls() []console.Call {
-	attempt := func(n, status int, message string) console.CallAttempt {
-		return console.CallAttempt{N: n, StartedAt: minutesAgo(15), Method: "POST",
-			URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status,
-			ErrorClass: message, Error: message, Duration: 84 * time.Millisecond,
-			RequestHeaders:  map[string]string{"X-Key": "••••••", "Content-Type": "application/json"},
-			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
-			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
-	}
-	return []console.Call{
-		{ID: idAt(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
-			State: "done", CreatedAt: minutesAgo(15), FinishedAt: minutesAgo(14),
-			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator responded with 500 Internal Server Error"),
-				attempt(2, 200, "")}},
-		{ID: idAt(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
-			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long,
-			CreatedAt: minutesAgo(9),
-			Attempts:  []console.CallAttempt{attempt(1, 400, "the aggregator responded with 400 Bad Request")}},
-		{ID: idAt(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
-			State: "done", Result: "+1 415 555 0199", CreatedAt: minutesAgo(8)},
-		{ID: idAt(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
-			State: "pending", CreatedAt: minutesAgo(7)}}
-}
-
 func samplePlugins() []console.Plugin {
 	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, TotalTime: 31 * time.Second,
 		Slowest: 410 * time.Millisecond},
@@ -367,22 +330,6 @@ func samplePlugins() []console.Plugin {
 			Hubs:   []console.PluginHub{hub("quarantined")},
 			Faults: []console.PluginFault{{At: minutesAgo(12), Text: "it did not get ready in time", Ended: true}}},
 		{ID: "aggregator-d", Enabled: true}}
-}
-
-// samplePluginFaults are faults and requests set aside, of a plugin that chooses their texts.
-func samplePluginFaults() console.PluginFaults {
-	return console.PluginFaults{
-		Causes: []console.PluginCause{
-			{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "Orders.PlanAcknowledge: failed: the plugin panicked",
-				Stack: "main.plan\n  /src/plugin/" + strings.Repeat("deep/", 30) + "main.go:7\n" + hostile, Count: 1999,
-				First: minutesAgo(300), Last: minutesAgo(4), Version: "1.4.0", Business: 7, Platform: "tasty-eats",
-				About: "order 10412"},
-			{Kind: "crash", Text: long + hostile, Ended: true, Count: 1, First: minutesAgo(9), Last: minutesAgo(9),
-				Version: "1.4.0"}},
-		SetAside: []console.SetAside{{ID: 31, Call: "Menu.Render", Business: 7, Platform: "tasty-eats",
-			About: "the menu of store \"S-17\"", Version: "1.4.0", Fault: "exit status 3", At: minutesAgo(9)},
-			{ID: 32, Call: "Menu.CheckItems", Business: 12, Platform: hostile, About: "items " + hostile,
-				Version: "1.4.0", Fault: long, At: minutesAgo(8)}}}
 }
 
 // checklistReader reads the integration progress of the fake.

@@ -3,7 +3,6 @@ package adminui_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,6 +67,9 @@ type fake struct {
 	morePlatforms []core.Platform
 	streamsDown   atomic.Bool // live updates fail
 	sessions      map[string]int64
+	filter        webhook.Filter // of the latest list of deliveries
+	searchStop    int            // rows after which the next search stops; 0: it does not
+	countMore     bool           // CountUpTo has more
 	hubSamples
 }
 
@@ -150,23 +152,6 @@ func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,
 	return firstN(list, limit), nil
 }
 
-func (f *fake) ListJobs(_ context.Context, _ core.BusinessID,
-	filter console.JobFilter) (list []console.Job, err error) {
-	for _, j := range f.jobs {
-		list = append(list, j.Job)
-	}
-	return firstN(list, filter.Limit), f.broken
-}
-
-func (f *fake) Job(_ context.Context, _ core.BusinessID, reference core.ID) (console.JobDetail, error) {
-	for _, j := range f.jobs {
-		if j.Reference == reference {
-			return j, nil
-		}
-	}
-	return console.JobDetail{}, notFound()
-}
-
 func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {
 	return []byte(`{"reference":"r","stores":[{"ref_id":"S-17","name":"<script>alert(1)</script>"}]}`), nil
 }
@@ -178,22 +163,6 @@ func (f *fake) ResendDeliveries(_ context.Context, _ core.BusinessID, ids []core
 		f.done = append(f.done, change)
 	}
 	return nil
-}
-
-func (f *fake) List(_ context.Context, _ core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return firstN(f.deliveries, filter.Limit), f.broken
-}
-
-func (f *fake) Get(_ context.Context, _ core.BusinessID,
-	id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
-	for _, d := range f.deliveries {
-		if d.ID == id {
-			return d, f.attempts, nil
-		}
-	}
-	return webhook.DeliveryRecord{}, nil, notFound()
 }
 
 func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
@@ -273,17 +242,6 @@ func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
 	return access.User{}, notFound()
 }
 
-func (f *fake) Audit(_ context.Context, _ core.BusinessID,
-	filter console.EntryFilter) (list []console.Entry, err error) {
-	for _, e := range f.audit {
-		if filter.Objects == nil && filter.Object == "" || filter.Object == e.Object ||
-			slices.Contains(filter.Objects, e.Object) {
-			list = append(list, e)
-		}
-	}
-	return list, f.broken
-}
-
 func (f *fake) Search(_ context.Context, _ []core.BusinessID, text string) (list []console.Hit, err error) {
 	for _, hit := range f.hits {
 		if strings.Contains(hit.Title+hit.Detail+hit.ID, text) {
@@ -297,15 +255,6 @@ func (f *fake) ChangeToken(context.Context, core.BusinessID) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return fmt.Sprint(f.changes), nil
-}
-
-func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (console.Entry, error) {
-	for _, e := range f.audit {
-		if e.ID == id {
-			return e, nil
-		}
-	}
-	return console.Entry{}, notFound()
 }
 
 func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRecord) (core.ID, []byte, error) {
@@ -391,15 +340,6 @@ func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) 
 func (f *fake) Rerun(_ context.Context, _ core.BusinessID, _ core.ID, change access.Change) (core.ID, error) {
 	f.recordChange(change)
 	return f.jobs[1].Reference, nil
-}
-
-func (f *fake) Count(context.Context, core.BusinessID, webhook.Selector) (n int, err error) {
-	for _, d := range f.deliveries {
-		if d.State == webhook.Failed {
-			n++
-		}
-	}
-	return n, f.broken
 }
 
 func (f *fake) PublishingOfRequest(context.Context, core.BusinessID, core.ID) ([]console.Publishing, error) {

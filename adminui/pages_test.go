@@ -29,8 +29,9 @@ func sampleIDs(f *fake) map[string]string {
 	}
 	return map[string]string{
 		"audit/": f.audit[0].ID.String(), "plugins/": "aggregator-a", "users/": "2",
-		"b/7/audit/": f.audit[0].ID.String(), "b/7/deliveries/": f.deliveries[1].ID.String(),
-		"b/7/history/": revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
+		"b/7/audit/": f.audit[0].ID.String(), "b/7/calls/": f.calls[1].ID.String(),
+		"b/7/deliveries/": f.deliveries[1].ID.String(),
+		"b/7/history/":    revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
 		"b/7/orders/": "10412", "b/7/problems/": "31", "b/7/stores/": "1040", "b/7/webhooks/": "3",
 	}
 }
@@ -60,6 +61,8 @@ func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 			at = strings.Replace(at, ":key", "payload", 1)
 		case "b/7/deliveries/":
 			at = strings.Replace(at, ":attempt", "1", 1)
+		case "b/7/calls/":
+			at = strings.Replace(at, ":key", "call-"+f.calls[1].ID.String()+"-1-request", 1)
 		case "b/7/stores/":
 			at = strings.Replace(at, ":key", "call-"+f.storeCalls[0].ID.String()+"-1-request", 1)
 		}
@@ -99,6 +102,10 @@ func extraPages(f *fake) map[string]string {
 		"webhook-gone":         "b/7/webhooks/5/",
 		"delivery-callback":    fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[4].ID),
 		"again":                "b/7/deliveries/again/?webhook=3",
+		"deliveries-searched":  "b/7/deliveries/?text=503",
+		"deliveries-columns":   "b/7/deliveries/?of=failed&sort=failed&cols=state.finished.status.url.problem.event.id",
+		"calls-none":           "b/7/calls/?text=nothing+of+it",
+		"call-store":           "b/7/calls/" + f.storeCalls[0].ID.String() + "/",
 		"job-running":          job(1),
 		"job-failed":           job(2),
 		"store-hostile":        "b/7/stores/1041/",

@@ -90,7 +90,7 @@ CREATE TABLE deliveries (
 ) PARTITION BY RANGE (id);
 CREATE INDEX deliveries_of_problem ON deliveries (business_id, problem_id, id) WHERE problem_id IS NOT NULL;
 CREATE INDEX deliveries_failed ON deliveries (business_id, id) WHERE state = 'failed';
-CREATE INDEX deliveries_failed_at ON deliveries (business_id, finished_at) WHERE state = 'failed';
+CREATE INDEX deliveries_failed_at ON deliveries (business_id, finished_at, id) WHERE state = 'failed';
 CREATE INDEX deliveries_of_webhook ON deliveries (business_id, webhook_id, id);
 CREATE INDEX deliveries_failed_of_webhook ON deliveries (business_id, webhook_id, id) WHERE state = 'failed';
 

@@ -26,7 +26,8 @@ CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
 CREATE INDEX calls_waiting ON calls (business_id, ordering_key, sequence) WHERE state = 'waiting';
 -- Actions that the aggregator accepted and whose outcome it has not reported yet.
 CREATE INDEX calls_pending ON calls (finished_at) WHERE state = 'pending';
-CREATE INDEX calls_failed ON calls (business_id, finished_at) INCLUDE (platform, kind, order_id) WHERE state = 'failed';
+CREATE INDEX calls_failed ON calls (business_id, finished_at, id) INCLUDE (platform, kind, order_id)
+    WHERE state = 'failed';
 
 -- The ordering keys with unfinished calls. One row for each, so that its lock keeps the sequence.
 -- The row of rider locations contains the newest one, and stays for a while after it was sent, so
@@ -48,9 +49,30 @@ CREATE TABLE call_queue (
     owner          uuid,
     note           text NOT NULL DEFAULT '',    -- why its first call still waits
     location_state text NOT NULL DEFAULT '',    -- of the last ended location: done, failed or skipped
+    location_sent_at timestamptz,               -- when the platform accepted the last location; null: none yet
+    location_trail text NOT NULL DEFAULT '',    -- earlier locations, oldest first: "latitude,longitude,epoch ms;"
     PRIMARY KEY (business_id, ordering_key)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX call_queue_available ON call_queue (endpoint, available_at) WHERE available_at < 'infinity';
+
+-- Adds the previous location to the trail, one each 30 seconds, and keeps about the last forty.
+CREATE FUNCTION extend_location_trail() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    place json := OLD.payload::json;
+    latest bigint := coalesce(substring(OLD.location_trail FROM '([0-9]+);$')::bigint, 0);
+BEGIN
+    IF (place->>'at')::bigint - latest >= 30000 THEN
+        NEW.location_trail := OLD.location_trail || left(place->>'latitude', 12) || ',' ||
+            left(place->>'longitude', 12) || ',' || (place->>'at') || ';';
+        IF length(NEW.location_trail) > 1600 THEN
+            NEW.location_trail := substring(NEW.location_trail FROM position(';' IN NEW.location_trail) + 1);
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER location_trail BEFORE UPDATE ON call_queue
+    FOR EACH ROW WHEN (NEW.kind = 'rider_location' AND OLD.payload <> '' AND NEW.payload <> OLD.payload)
+    EXECUTE FUNCTION extend_location_trail();
 
 CREATE TABLE call_attempts (
     business_id      bigint NOT NULL,

@@ -8,18 +8,33 @@ import (
 )
 
 // filterNames are the query parameters that filter the list.
-var filterNames = append([]string{"actor", "action", "object"}, shell.TimeRangeNames...)
+var filterNames = append([]string{"actor", "action", "object", "text"}, shell.TimeRangeNames...)
+
+// filter holds the parsed filters.
+type filter struct {
+	console.EntryFilter
+	times shell.TimeRange
+	text  string
+}
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter.
-func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f console.EntryFilter,
-	times shell.TimeRange, err error) {
-	times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime)
-	return console.EntryFilter{Actor: get("actor"), Action: get("action"), Object: get("object"), From: times.From,
-		To: times.To}, times, err
+func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f filter, err error) {
+	f.EntryFilter = console.EntryFilter{Actor: get("actor"), Action: get("action"), Object: get("object")}
+	if f.Oldest, err = shell.ParseOldest(get); err != nil {
+		return f, err
+	}
+	if f.text, err = console.CheckSearchText(get("text")); err != nil {
+		return f, err
+	}
+	if f.times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime); err == nil && f.text != "" {
+		f.times, err = f.times.Bounded(now, zone)
+	}
+	f.From, f.To = f.times.From, f.times.To
+	return f, err
 }
 
 // checkFilters returns the error of parseFilter.
 func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, _, err := parseFilter(get, now, zone)
+	_, err := parseFilter(get, now, zone)
 	return err
 }

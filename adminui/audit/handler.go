@@ -23,6 +23,8 @@ import (
 // Reader reads the audit trail.
 type Reader interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+	SearchAudit(ctx context.Context, business core.BusinessID, f console.EntryFilter,
+		text string) ([]console.Entry, console.SearchProgress[console.Entry], error)
 	AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error)
 }
 
@@ -50,34 +52,53 @@ func (p Pages) Page() shell.Page {
 		Filters: &shell.Filters{Names: filterNames, Check: checkFilters}}
 }
 
+// read reads a page of the list, or searches.
+func (p Pages) read(ctx context.Context, v *shell.PageContext, f filter) ([]console.Entry, shell.Searched, error) {
+	f.Limit = v.Limit()
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	if f.text == "" {
+		found, err := p.Trail.Audit(ctx, v.Business.ID, f.EntryFilter)
+		return found, shell.Searched{}, err
+	}
+	f.Limit = v.SearchLimit()
+	found, progress, err := p.Trail.SearchAudit(ctx, v.Business.ID, f.EntryFilter, f.text)
+	return found, shell.Searched{Rows: progress.Searched, Until: progress.Last.At, Cursor: progress.Last.ID.String(),
+		Done: progress.Done, Oldest: f.Oldest}, err
+}
+
 // List shows the audit trail of the business, or of the hub when there is no business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
+	f, err := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if err != nil {
 		return err
 	}
-	f.Limit = v.Limit()
-	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Trail.Audit(c.UserContext(), v.Business.ID, f)
+	found, searched, err := p.read(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}
 	list := ui.List{Name: text.Audit, EmptyTitle: text.NoAuditTitle, EmptyText: text.NoAuditText,
 		Filters: []ui.Filter{{Name: "actor", Label: text.Actor, Value: f.Actor, Hint: "user:sam@example.com"},
 			{Name: "action", Label: text.Action, Value: f.Action, Hint: "webhook.pause"},
-			{Name: "object", Label: text.Object, Value: f.Object, Hint: "webhook/7"}},
-		Columns: []ui.Column{{Label: text.At}, {Label: text.Actor}, {Label: text.Action}, {Label: text.Object},
-			{Label: text.Reason, Kind: ui.Wide}, {Label: text.Changes, Kind: ui.Wide}}}
-	times.AddTo(&list, v, text.Time, shell.AnyTime)
+			{Name: "object", Label: text.Object, Value: f.Object, Hint: "webhook/7"},
+			{Name: "text", Label: text.TextInAudit, Value: f.text, Hint: text.TextInHint}},
+		Columns: []ui.Column{{Label: text.At, Key: "at"}, {Label: text.Actor, Key: "actor"}, {Label: text.Action},
+			{Label: text.Object, Key: "object"}, {Label: text.Reason, Kind: ui.Wide, Key: "reason"},
+			{Label: text.Changes, Kind: ui.Wide, Key: "changes"}, {Label: "ID", Key: "id", Extra: true}}}
+	f.times.AddTo(&list, v, text.Time, shell.AnyTime)
+	list.Sorts, list.Sort = shell.TimeSorts("at"), v.Query.Get("sort")
+	if f.text != "" {
+		v.ShowProgress(&list, searched, f.times)
+	}
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = e.ID.String()
 		why, changes := summarize(e.Detail)
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(e.At)).WithExactTime(), ui.T(e.Actor),
-				ui.LinkCell(e.Action, listPath(v)+e.ID.String()+"/"), objectCell(v, e), ui.T(why), ui.T(changes)}})
+				ui.LinkCell(e.Action, listPath(v)+e.ID.String()+"/"), objectCell(v, e), ui.T(why), ui.T(changes),
+				ui.CodeCell(e.ID.String())}})
 	}
-	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
+	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0 && f.text == ""}
 	if v.Business.ID == 0 {
 		head.Title = text.HubAudit
 	}

@@ -35,8 +35,19 @@ func linkWithFilters(v *shell.PageContext, f filter, path string) string {
 // never grows, so two equal counts select the same deliveries.
 func selectorOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
 	f, err := parseFilter(value, at, zone)
-	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
-		err = core.Errorf(core.Invalid, text.BulkResendState)
+	if err != nil {
+		return webhook.Selector{}, err
+	}
+	return f.selector(at)
+}
+
+// selector returns the deliveries that match the filters and ended by at, for selectorOf.
+func (f filter) selector(at time.Time) (webhook.Selector, error) {
+	switch {
+	case f.state == webhook.Pending || f.state == webhook.Held:
+		return webhook.Selector{}, core.Errorf(core.Invalid, text.BulkResendState)
+	case f.text != "": // without it, more would be resent
+		return webhook.Selector{}, core.Errorf(core.Invalid, text.SearchBulkResend)
 	}
 	selector := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
 		ProblemID: f.problem,
@@ -52,7 +63,7 @@ func selectorOf(value func(string) string, zone *time.Location, at time.Time) (w
 	if f.times.To.After(time.Time{}) && f.times.To.Before(at) {
 		*to = f.times.To.UTC()
 	}
-	return selector, err
+	return selector, nil
 }
 
 // BulkResend shows how many deliveries match the filters, before they are resent.

@@ -2,12 +2,8 @@
 package deliveries
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/url"
-	"slices"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -28,6 +24,13 @@ type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
 		error)
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
+	CountUpTo(ctx context.Context, business core.BusinessID, choice webhook.Selector) (n int, more bool, err error)
+}
+
+// Searcher searches the payloads and responses of deliveries for a text.
+type Searcher interface {
+	SearchDeliveries(ctx context.Context, business core.BusinessID, f webhook.Filter,
+		text string) ([]webhook.DeliveryRecord, console.SearchProgress[webhook.DeliveryRecord], error)
 }
 
 // EventBodies reads event bodies.
@@ -56,6 +59,7 @@ type Trail interface {
 // Pages is the delivery pages.
 type Pages struct {
 	Deliveries Reader
+	Searcher   Searcher
 	Bodies     Bodies
 	Resender   Resender
 	Trail      Trail
@@ -113,120 +117,6 @@ func eventOptions() []ui.Option {
 		options = append(options, ui.Option{Value: string(event), Label: string(event)})
 	}
 	return options
-}
-
-// List shows the deliveries of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	filter, filterErr := parseFilter(v.Query.Get, v.Now, v.Zone)
-	if filterErr != nil && v.WantsCSV() {
-		return filterErr
-	}
-	var found []webhook.DeliveryRecord
-	if filterErr == nil {
-		f := webhook.Filter{State: filter.state, EventType: filter.event, WebhookID: filter.webhook,
-			ProblemID: filter.problem, OrderID: filter.order,
-			Reference: filter.reference, Status: filter.status, From: filter.times.From, To: filter.times.To,
-			OfFailure: filter.ofFailure, Limit: v.Limit()}
-		f.Before, _ = uuid.Parse(v.Query.Get("before"))
-		var err error
-		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
-			return err
-		}
-	}
-	list := Table(v, found, v.MayAct())
-	addFilters(&list, v, filter)
-	if filterErr != nil {
-		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, filterErr)
-	}
-	keys := make([]string, len(found))
-	for i, d := range found {
-		keys[i] = d.ID.String()
-	}
-	head := shell.Head{Title: text.Deliveries, Note: text.DeliveriesNote, Live: true}
-	if v.MayAct() && len(found) > 0 && filter.state != webhook.Pending && filter.state != webhook.Held {
-		head.Links = []ui.Link{{Href: linkWithFilters(v, filter, "deliveries/again/"), Label: text.BulkResend}}
-	}
-	return v.ShowList(c, head, list, "before", keys)
-}
-
-// Table lists deliveries. With choose, rows can be selected and resent.
-func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui.List {
-	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText,
-		Columns: []ui.Column{
-			{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastResponse, Kind: ui.Wide},
-			{Label: text.Attempts, Kind: ui.Figure},
-			{Label: text.DeliveryCreated}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
-	if choose {
-		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), ReasonLabel: text.Why}
-	}
-	for _, d := range found {
-		target := targetCell(v, d)
-		if d.WebhookID == 0 {
-			target.Note = d.URL
-		}
-		row := ui.Row{Cells: []ui.Cell{ui.LinkCell(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
-			subjectCell(v, d), stateCell(d), ui.T(lastResponse(d, v.Zone)),
-			ui.T(fmt.Sprint(d.Attempts)), ui.TimeCell(v.At(d.CreatedAt)), ui.TimeCell(v.At(d.NextAttempt)), target}}
-		if choose {
-			row.Key, row.Name = d.ID.String(),
-				fmt.Sprintf(text.RowCreated, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
-					v.At(d.CreatedAt).Exact())
-		}
-		list.Rows = append(list.Rows, row)
-	}
-	return list
-}
-
-// EventTable lists the deliveries of one event by URL.
-func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
-	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone,
-		Columns: []ui.Column{
-			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastResponse, Kind: ui.Wide},
-			{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
-	for _, d := range found {
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{stateCell(d),
-				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
-				ui.T(lastResponse(d, v.Zone)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d)}})
-	}
-	return list
-}
-
-// subjectCell links the order of a delivery, or the request that caused it.
-func subjectCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
-	switch {
-	case d.OrderID != 0:
-		return ui.LinkCell(fmt.Sprintf(text.OrderOf, d.OrderID), v.Link(fmt.Sprintf("orders/%d/", d.OrderID)))
-	case d.Reference != "":
-		return referenceCell(v, d)
-	default:
-		return ui.T("")
-	}
-}
-
-// referenceCell links the job that a delivery reports, or the deliveries with the same reference.
-func referenceCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
-	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
-	if slices.Contains(jobEvents, d.EventType) {
-		href = v.Link("jobs/" + d.Reference + "/")
-	}
-	return ui.Cell{Text: d.Reference, Href: href, Code: true}
-}
-
-// targetCell links the webhook of a delivery, if it has one.
-func targetCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
-	if d.WebhookID == 0 {
-		return ui.T(text.CallbackURLOf)
-	}
-	return ui.LinkCell(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
-}
-
-// lastResponse returns the status or error of the last attempt.
-func lastResponse(d webhook.DeliveryRecord, zone *time.Location) string {
-	if d.LastError == "" && d.LastStatus != 0 {
-		return fmt.Sprint(d.LastStatus)
-	}
-	return cause.FailureReason(d.LastClass, d.LastError, zone)
 }
 
 func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
@@ -367,5 +257,5 @@ func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
 		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("deliveries/"), "retried")
+	return shell.RedirectDone(c, shell.ListPath(c, v.Link("deliveries/")), "retried")
 }

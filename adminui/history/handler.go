@@ -84,6 +84,9 @@ func (p Pages) Page() shell.Page {
 var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores,
 	"timing_groups": text.ChangeTimings, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
+// KindLabel names a kind of revision.
+func KindLabel(kind string) string { return kindLabels[kind] }
+
 // revisionLink returns the path of a revision.
 func revisionLink(v *shell.PageContext, id core.ID) string {
 	return v.Link("history/" + id.String() + "/")

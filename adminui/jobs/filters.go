@@ -10,22 +10,36 @@ import (
 )
 
 // filterNames are the query parameters that filter the list.
-var filterNames = append([]string{"kind", "state", "about"}, shell.TimeRangeNames...)
+var filterNames = append([]string{"kind", "state", "about", "text"}, shell.TimeRangeNames...)
+
+// filter holds the parsed filters.
+type filter struct {
+	console.JobFilter
+	times shell.TimeRange
+	text  string
+}
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter.
-func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f console.JobFilter,
-	times shell.TimeRange, err error) {
-	f = console.JobFilter{Kind: get("kind"), State: get("state"), Subject: get("about")}
+func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f filter, err error) {
+	f.JobFilter = console.JobFilter{Kind: get("kind"), State: get("state"), Subject: get("about")}
 	if err := cmp.Or(ui.CheckOption(kindOptions, f.Kind), ui.CheckOption(stateOptions, f.State)); err != nil {
-		return f, times, err
+		return f, err
 	}
-	times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime)
-	f.From, f.To = times.From, times.To
-	return f, times, err
+	if f.Oldest, err = shell.ParseOldest(get); err != nil {
+		return f, err
+	}
+	if f.text, err = console.CheckSearchText(get("text")); err != nil {
+		return f, err
+	}
+	if f.times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime); err == nil && f.text != "" {
+		f.times, err = f.times.Bounded(now, zone)
+	}
+	f.From, f.To = f.times.From, f.times.To
+	return f, err
 }
 
 // checkFilters returns the error of parseFilter.
 func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, _, err := parseFilter(get, now, zone)
+	_, err := parseFilter(get, now, zone)
 	return err
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/menu"
@@ -29,6 +28,8 @@ import (
 // Reader reads jobs and the publications that they caused.
 type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
+	SearchJobs(ctx context.Context, business core.BusinessID, f console.JobFilter,
+		text string) ([]console.Job, console.SearchProgress[console.Job], error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
 	PublishingOfRequest(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
 	FailureWeek(ctx context.Context, business core.BusinessID) (console.FailureWeek, error)
@@ -90,77 +91,6 @@ func optionLabel(options []ui.Option, value string) string {
 		}
 	}
 	return value
-}
-
-// List shows the jobs of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
-	if err != nil {
-		return err
-	}
-	f.Limit = v.Limit()
-	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Jobs.ListJobs(c.UserContext(), v.Business.ID, f)
-	if err != nil {
-		return err
-	}
-	list := Table(v, found)
-	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kindOptions},
-		{Name: "state", Label: text.State, Value: f.State, Options: stateOptions},
-		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: text.StoreRefHint}}
-	times.AddTo(&list, v, text.Created, shell.AnyTime)
-	keys := make([]string, len(found))
-	for i, j := range found {
-		keys[i] = j.Reference.String()
-	}
-	week, err := p.Jobs.FailureWeek(c.UserContext(), v.Business.ID)
-	if err != nil {
-		return err
-	}
-	head := shell.Head{Title: text.Jobs, Note: text.JobsNote, Live: true}
-	if week.Days >= checklist.PersistentDays {
-		warning := cause.FailureWeek(week)
-		if f.State != console.WithFailures {
-			warning.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
-		}
-		head.Causes = append(head.Causes, warning)
-	}
-	return v.ShowList(c, head, list, "before", keys)
-}
-
-// Table lists jobs.
-func Table(v *shell.PageContext, found []console.Job) ui.List {
-	list := ui.List{Name: text.Jobs, EmptyTitle: text.NoJobsTitle, EmptyText: text.NoJobsText, Columns: []ui.Column{
-		{Label: text.Kind}, {Label: text.State}, {Label: text.Subject, Kind: ui.Wide},
-		{Label: text.Objects, Kind: ui.Figure},
-		{Label: text.Errors, Kind: ui.Figure}, {Label: text.Created}, {Label: text.Took, Kind: ui.Figure},
-		{Label: text.Reference_}}}
-	for _, j := range found {
-		href := v.Link("jobs/" + j.Reference.String() + "/")
-		kind := ui.LinkCell(optionLabel(kindOptions, string(j.Kind)), href)
-		if j.DryRun {
-			kind.Note = text.DryRun
-		}
-		state, words := stateOf(j)
-		objects, failures, took := "", "", ""
-		if j.Total > 0 {
-			objects = ui.Number(j.Total)
-			if j.State == string(job.Running) {
-				objects = ui.Number(j.Done) + " / " + objects
-			}
-		}
-		if n := job.FailedObjects(j.Result); n > 0 {
-			failures = ui.Number(n)
-		}
-		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
-			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
-		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects),
-				ui.T(failures),
-				ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
-	}
-	return list
 }
 
 // Describe names a job by its kind and subject.

@@ -32,29 +32,43 @@ func stateOptions() []ui.Option {
 }
 
 // filterNames are the query parameters that filter the list.
-var filterNames = append([]string{"state", "platform", "store", "id"}, shell.TimeRangeNames...)
+var filterNames = append([]string{"state", "platform", "store", "id", "text"}, shell.TimeRangeNames...)
+
+// filter holds the parsed filters.
+type filter struct {
+	console.OrderFilter
+	times shell.TimeRange
+	text  string
+}
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter.
-func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f console.OrderFilter,
-	times shell.TimeRange, err error) {
-	f = console.OrderFilter{State: get("state"), Platform: get("platform"), Store: get("store"),
+func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f filter, err error) {
+	f.OrderFilter = console.OrderFilter{State: get("state"), Platform: get("platform"), Store: get("store"),
 		ID: strings.TrimSpace(get("id"))}
 	if err := ui.CheckOption(stateOptions(), f.State); err != nil {
-		return f, times, err
+		return f, err
+	}
+	if f.Oldest, err = shell.ParseOldest(get); err != nil {
+		return f, err
+	}
+	if f.text, err = console.CheckSearchText(get("text")); err != nil {
+		return f, err
 	}
 	if state := f.State; state == Unacknowledged || state == Unnotified || state == CallFailed {
 		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
 			state == CallFailed
 	}
-	times, err = shell.ParseTimeRange(get, now, zone, defaultPeriod)
-	if f.ID == "" {
-		f.From, f.To = times.From, times.To
+	if f.times, err = shell.ParseTimeRange(get, now, zone, defaultPeriod); err == nil && f.text != "" {
+		f.times, err = f.times.Bounded(now, zone)
 	}
-	return f, times, err
+	if f.ID == "" || f.text != "" {
+		f.From, f.To = f.times.From, f.times.To
+	}
+	return f, err
 }
 
 // checkFilters returns the error of parseFilter.
 func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, _, err := parseFilter(get, now, zone)
+	_, err := parseFilter(get, now, zone)
 	return err
 }

@@ -26,6 +26,8 @@ import (
 // Lister lists orders, rejected orders and platforms.
 type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
+	SearchOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter,
+		text string) ([]console.Order, console.SearchProgress[console.Order], error)
 	RejectedOrders(ctx context.Context, business core.BusinessID,
 		f console.RejectedFilter) (list []console.RejectedOrder, all int, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
@@ -68,6 +70,7 @@ type Pages struct {
 	Notifier   Notifier
 	Orders     Reader
 	Actions    Actions
+	Changes    Changes
 }
 
 // Page describes the pages.
@@ -89,14 +92,32 @@ func (p Pages) Page() shell.Page {
 		Done:    map[string]string{"action": text.ActionQueued}}
 }
 
+// page is a page of the list.
+type page struct {
+	found    []console.Order
+	searched shell.Searched // of a search
+}
+
+// read reads a page of the list.
+func (p Pages) read(ctx context.Context, v *shell.PageContext, f filter) (page, error) {
+	f.Before, f.Limit = console.ParseOrderCursor(v.Query.Get("before")), v.Limit()
+	if f.text == "" {
+		found, err := p.Lister.ListOrders(ctx, v.Business.ID, f.OrderFilter)
+		return page{found: found}, err
+	}
+	f.Limit = v.SearchLimit()
+	found, progress, err := p.Lister.SearchOrders(ctx, v.Business.ID, f.OrderFilter, f.text)
+	return page{found, shell.Searched{Rows: progress.Searched, Until: progress.Last.Placed,
+		Cursor: progress.Last.Cursor().String(), Done: progress.Done, Oldest: f.Oldest}}, err
+}
+
 // List shows the orders of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f, times, err := parseFilter(v.Query.Get, v.Now, v.Zone)
+	f, err := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if err != nil {
 		return err
 	}
-	f.Before, f.Limit = console.ParseOrderCursor(v.Query.Get("before")), v.Limit()
-	found, err := p.Lister.ListOrders(c.UserContext(), v.Business.ID, f)
+	read, err := p.read(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}
@@ -104,23 +125,28 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	refused, err := p.rejectedCauses(c.UserContext(), v, f)
+	refused, err := p.rejectedCauses(c.UserContext(), v, f.OrderFilter)
 	if err != nil {
 		return err
 	}
-	list := table(v, found)
+	list := table(v, read.found)
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: v.Query.Get("state"),
 		Options: stateOptions()},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.StoreRefHint},
-		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}}
-	times.AddTo(&list, v, text.TimePlaced, defaultPeriod)
+		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
+		{Name: "text", Label: text.TextInOrder, Value: f.text, Hint: text.TextInHint}}
+	f.times.AddTo(&list, v, text.TimePlaced, defaultPeriod)
+	list.Sorts, list.Sort = shell.TimeSorts("placed"), v.Query.Get("sort")
 	list.NoMatchText = text.NoOrdersFilter
-	keys := make([]string, len(found))
-	for i, o := range found {
+	if f.text != "" {
+		v.ShowProgress(&list, read.searched, f.times)
+	}
+	keys := make([]string, len(read.found))
+	for i, o := range read.found {
 		keys[i] = o.Cursor().String()
 	}
-	head := shell.Head{Title: text.Orders, Note: text.OrdersNote, Causes: refused, Live: true}
+	head := shell.Head{Title: text.Orders, Note: text.OrdersNote, Causes: refused, Live: f.text == ""}
 	if f.Unnotified && v.MayAct() {
 		if head.Buttons, err = p.notifyAllButtons(c.UserContext(), v); err != nil {
 			return err
@@ -142,9 +168,13 @@ func (p Pages) platformOptions(ctx context.Context, v *shell.PageContext) ([]ui.
 func table(v *shell.PageContext, found []console.Order) ui.List {
 	list := ui.List{Name: text.Orders, EmptyTitle: text.NoOrdersTitle, EmptyText: text.NoOrdersText,
 		Columns: []ui.Column{
-			{Label: text.Order}, {Label: text.State}, {Label: text.Rider}, {Label: text.Store, Kind: ui.Wide},
-			{Label: text.OrderOn}, {Label: text.Flags, Kind: ui.Figure},
-			{Label: text.Placed}, {Label: text.Updated}}}
+			{Label: text.Order}, {Label: text.State, Key: "state"}, {Label: text.Rider, Key: "rider"},
+			{Label: text.Store, Kind: ui.Wide, Key: "store"}, {Label: text.OrderOn, Key: "platform_id"},
+			{Label: text.Flags, Kind: ui.Figure, Key: "flags"}, {Label: text.Placed, Key: "placed"},
+			{Label: text.Updated, Key: "updated"}, {Label: text.Platform, Key: "platform", Extra: true},
+			{Label: text.StoreRef, Key: "store_ref", Extra: true},
+			{Label: text.PosNumber, Key: "reference", Extra: true},
+			{Label: text.DeliveryMode, Key: "delivery", Extra: true}}}
 	for _, o := range found {
 		rider, flags := ui.Cell{}, ""
 		if o.Rider != "" {
@@ -158,7 +188,8 @@ func table(v *shell.PageContext, found []console.Order) ui.List {
 				stateCell(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)),
 					Note: o.StoreRef},
 				{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.TimeCell(v.At(o.Placed)),
-				ui.TimeCell(v.At(o.Updated))}})
+				ui.TimeCell(v.At(o.Updated)), ui.T(o.Platform), ui.CodeCell(o.StoreRef), ui.CodeCell(o.Reference),
+				ui.T(deliveryBy(o.DeliveryMode))}})
 	}
 	return list
 }
@@ -199,27 +230,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		apiOrder = apiOrder.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
-	orderFacts := cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
-		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency}
-	if orderFacts.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+	orderFacts, err := p.orderFacts(ctx, v, id, record, apiOrder)
+	if err != nil {
 		return err
-	}
-	if orderFacts.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
-		return err
-	}
-	orderFacts.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
-		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
-	}
-	if orderFacts.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
-		return err
-	}
-	if v.MayAct() {
-		orderFacts.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
-			return deliveries.ResendButton(v, d)
-		}
-		if orderFacts.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, orderFacts.Deliveries); err != nil {
-			return err
-		}
 	}
 	location, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
@@ -234,8 +247,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}
-	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
-		receipt:    receiptOf(apiOrder.Order, v.Business.Currency),
+	switches, err := p.switches(ctx, v, apiOrder)
+	if err != nil {
+		return err
+	}
+	view := orderView{switches: switches, facts: facts(v, apiOrder, location), timeline: line,
+		path: pathOf(v, location), receipt: receiptOf(apiOrder.Order, v.Business.Currency),
 		payloadURL: page + "payload.json"}
 	view.payload = ui.PayloadOf("payload", text.OrderPayload, record.Relay, ui.MaxShown, view.payloadURL)
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
@@ -247,6 +264,34 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	return v.Show(c, head, orderPage(view))
+}
+
+// orderFacts returns what explains the state of an order.
+func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, record order.Record,
+	apiOrder order.APIOrder) (o cause.OrderFacts, err error) {
+	o = cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
+		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency}
+	if o.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if o.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	o.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
+		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
+	}
+	if o.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if v.MayAct() {
+		o.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
+			return deliveries.ResendButton(v, d)
+		}
+		if o.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, o.Deliveries); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
 }
 
 // platformNote returns the platform and its order id.
@@ -266,6 +311,14 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
+// deliveryBy says whose rider delivers.
+func deliveryBy(mode order.DeliveryMode) string {
+	if mode == order.SelfDelivery {
+		return text.DeliveryMode_self
+	}
+	return text.DeliveryMode_partner
+}
+
 func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocation) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
 	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(cause.OrderColour(string(r.State)), string(r.State))},
@@ -273,13 +326,9 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 			Note: shop.RefID}},
 		{Label: text.Placed, Cell: ui.TimeCell(v.At(time.UnixMilli(d.Created)))}}
 	for _, platform := range d.Platforms {
-		by := text.DeliveryMode_partner
-		if platform.DeliveryMode == order.SelfDelivery {
-			by = text.DeliveryMode_self
-		}
 		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},
 			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)},
-			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
+			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(deliveryBy(platform.DeliveryMode))})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(ui.Price(d.Payable.String(), v.Business.Currency))})
@@ -289,17 +338,5 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 				Text: strings.Trim(rider.Name+" · "+cause.RiderStateLabel(r.State, rider.Status), " ·"),
 				Note: rider.Phone}})
 	}
-	if r.Rider != nil && location.ReceivedAt.IsZero() && cause.RiderStateLabel(r.State, r.Rider.Status) != "" {
-		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.T(text.RiderSeenNone)})
-	}
-	if !location.ReceivedAt.IsZero() {
-		note := cause.RiderLocationNote(location, d.Channel)
-		if cause.RiderLocationIsStale(r, location, v.Now) {
-			note += ". " + text.RiderStale
-		}
-		list = append(list, ui.Fact{Label: text.RiderSeen,
-			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
-				Note: location.Latitude + ", " + location.Longitude + "; " + note}})
-	}
-	return list
+	return append(list, riderFacts(v, r, location)...)
 }

@@ -23,7 +23,9 @@ import (
 type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
+	switches   *timeline.Timeline // of the store and its menu, around that time
 	receipt    ui.List
+	path       ui.Map
 	payload    ui.Payload
 	payloadURL string
 }

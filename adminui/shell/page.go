@@ -55,6 +55,7 @@ func Post(path string, least access.Role, handle Handler) Route {
 func (s *Shell) Page() Page {
 	return Page{Path: Root, Routes: []Route{
 		themePreference.route(), zonePreference.route(), densityPreference.route(), keysPreference.route(),
+		s.columnsRoute(),
 		Get(LivePath+":business/", access.Viewer, s.Live.Stream),
 	}, Done: map[string]string{"view-saved": text.ViewSaved, "view-deleted": text.ViewDeleted}}
 }

@@ -35,6 +35,7 @@ const (
 	ZonePath         = Root + "zone/"
 	DensityPath      = Root + "density/"
 	KeysPath         = Root + "keys/"
+	ColumnsPath      = Root + "columns/"
 	UsersPath        = Root + "users/"
 	AuditPath        = Root + "audit/"
 	LivePath         = Root + "live/"

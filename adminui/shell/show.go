@@ -73,10 +73,14 @@ func (v *PageContext) Limit() int {
 
 // ShowList renders a list. param is the query parameter of the cursor. keys has the cursor of each row.
 func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
+	v.arrange(c, &list, param)
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
 			list.Rows = append(list.Rows[:maxCSV],
 				ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV)))}})
+		}
+		if p := list.Progress; p != nil && p.Continue.Href != "" {
+			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(p.Text + " " + text.SearchCut)}})
 		}
 		return ui.WriteCSV(c, list)
 	}
@@ -85,7 +89,7 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 		list.Older = v.urlWith(param, keys[PageSize-1])
 	}
 	if v.Query.Get(param) != "" {
-		list.First = v.urlWith(param, "")
+		list.First = v.urlWith(param, "", searchedParam, "")
 	}
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
@@ -94,7 +98,8 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 				cmp.Or(list.NoMatchText, text.NothingMatchesText)
 		}
 	}
-	list.CSV = v.urlWith("format", "csv", param, "")
+	v.keepArrangement(&list)
+	list.CSV = v.urlWith("format", "csv", param, "", searchedParam, "")
 	if list.Choose != nil {
 		list.Choose.Token = v.Token()
 	}

@@ -15,6 +15,7 @@ import (
 type TimeRange struct {
 	Preset   string    // "" if the times are explicit or open
 	From, To time.Time // From is inclusive, To is exclusive; zero: open
+	Implied  bool      // Bounded added the beginning
 }
 
 // AnyTime is the preset without bounds.
@@ -55,6 +56,23 @@ func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 	if !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To) {
 		return r, core.Errorf(core.Invalid, text.FilterSpan)
 	}
+	return r, nil
+}
+
+// searchPreset is the time range of a search without a beginning.
+const searchPreset = "7d"
+
+// Bounded returns the range with a beginning, for a search of texts: at most seven days before its end.
+func (r TimeRange) Bounded(now time.Time, zone *time.Location) (TimeRange, error) {
+	if !r.From.IsZero() {
+		return r, nil
+	}
+	r.Implied = true
+	if r.To.IsZero() {
+		r.Preset = searchPreset
+		return r, r.expand(now.In(zone))
+	}
+	r.From = r.To.AddDate(0, 0, -7)
 	return r, nil
 }
 
@@ -102,7 +120,8 @@ func (r TimeRange) period(v *PageContext, name, label, fallback string) ui.Perio
 	if name == fallback {
 		value = ""
 	}
-	return ui.Period{Link: ui.Link{Label: label, Href: v.urlWith("when", value, "from", "", "to", "", "before", "")},
+	return ui.Period{Link: ui.Link{Label: label, Href: v.urlWith("when", value, "from", "", "to", "", "before", "",
+		searchedParam, "")},
 		Current: name == r.Preset}
 }
 

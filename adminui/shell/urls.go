@@ -29,6 +29,15 @@ func refererPath(c *fiber.Ctx) string {
 	return u.RequestURI()
 }
 
+// ListPath returns the path of a list with the filters of the page that sent the form, or without if that was another
+// page.
+func ListPath(c *fiber.Ctx, list string) string {
+	if back := refererPath(c); strings.HasPrefix(back, list+"?") {
+		return back
+	}
+	return list
+}
+
 // LocalPath returns the path of a console URL, for a redirect after sign-in. It returns Root for any other URL.
 func LocalPath(address string) string {
 	u, err := url.Parse(address)

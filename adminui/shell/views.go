@@ -34,10 +34,10 @@ type Filters struct {
 	Check func(get func(string) string, now time.Time, zone *time.Location) error
 }
 
-// only returns the filters of a query.
+// only returns the filters of a query, with the columns and the order.
 func (f Filters) only(query url.Values) url.Values {
 	kept := url.Values{}
-	for _, name := range f.Names {
+	for _, name := range append(slices.Clone(f.Names), columnsParam, sortParam) {
 		if value := query.Get(name); value != "" {
 			kept.Set(name, value)
 		}

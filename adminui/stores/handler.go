@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -25,7 +24,6 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
-	"github.com/servery-hub/servery/core/toggle"
 )
 
 // Lister lists stores and platforms, and finds items by ref_id.
@@ -269,32 +267,9 @@ func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*t
 		return nil, err
 	}
 	for _, e := range entries {
-		line.Add(e.At, auditEntry(v, e))
+		line.AddStoreSwitch(e)
 	}
 	return line, nil
-}
-
-// auditEntry returns the timeline entry for an audit entry of opening or closing the store.
-func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
-	var detail struct {
-		Why   string
-		After struct {
-			Platforms []string
-			Source    string
-		}
-	}
-	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
-	entry := timeline.Entry{State: ui.Held,
-		Title: fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms)),
-		Href:  v.Link("audit/" + e.ID.String() + "/")}
-	if e.Action == "store.open" {
-		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, cause.Join(detail.After.Platforms))
-	}
-	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
-	if detail.After.Source == toggle.SourceTimer {
-		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.ActorName(e.Actor))
-	}
-	return entry
 }
 
 func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {

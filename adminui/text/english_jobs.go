@@ -2,6 +2,7 @@ package text
 
 // Texts of jobs.
 const (
+	JobError         = "Error of the job"
 	Kind             = "Kind"
 	Reference_       = "Reference"
 	ReferenceHint    = "id of a job or a request"

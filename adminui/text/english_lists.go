@@ -27,3 +27,32 @@ const (
 	SecretsReenter = "Your input is still here, except secrets. Enter them again."
 	SessionLost    = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
 )
+
+// Texts of columns, orders and searches of lists.
+const (
+	Columns         = "Columns"
+	ColumnsLegend   = "Columns of this list, and of its CSV file"
+	ColumnsApply    = "Show"
+	ColumnsStandard = "Standard columns"
+	SortNewest      = "Sort: the latest first"
+	SortOldest      = "Sort: the oldest first"
+	FilterSort      = "%q is not an order of this list."
+	FilterSortOf    = "The order %q needs the filter “Time of: failure”."
+
+	TextIn             = "Payload or response"
+	TextInOrder        = "Content of the order"
+	TextInJob          = "Request or result"
+	TextInAudit        = "Reason or changes"
+	TextInHint         = "part of the text"
+	Searched           = "Searched %s of about %s, until %s."
+	SearchedAll        = "Searched all %s in the time range."
+	SearchContinue     = "Continue"
+	SearchNone         = "Nothing found so far"
+	SearchNoneText     = "Continue the search, or select another time range."
+	SearchCut          = "The search is not complete. Select a shorter time range."
+	SearchImplied      = "Without a start, a search covers seven days."
+	AtLeast            = "at least %s"
+	ChooseAllFailed    = "Resend all that failed and match: %s"
+	ChooseAllDelivered = "Resend all that were delivered and match: %s"
+	SearchBulkResend   = "A bulk resend cannot use the text filter. Clear it, or select deliveries in the list."
+)

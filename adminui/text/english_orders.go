@@ -10,6 +10,7 @@ const (
 	OrderOn       = "Platform's order id"
 	OrderIDs      = "Order id"
 	OrderIDsHint  = "of hub, platform or POS"
+	PosNumber     = "Number in the POS"
 	Rider         = "Rider"
 	Flags         = "Warnings"
 	Placed        = "Placed"
@@ -117,6 +118,8 @@ const (
 	StoreUpdates          = "Updates to platforms"
 	StoreUpdatesNote      = "The latest updates that the hub sent to platforms: stores opened or closed, items " +
 		"and options enabled or disabled. Menus are not included."
+	Switches         = "Changes of the store and its menu, two hours before and after the order"
+	SwitchesNone     = "The store was not opened or closed around that time, and its menu did not change."
 	WhoSwitched      = "Who opened and closed the store"
 	StoreClosedOn    = "Store closed on %s"
 	StoreOpenedOn    = "Store opened on %s"

@@ -57,6 +57,7 @@ const (
 	Payload         = "Content of the event"
 	AsCurl          = "For developers: the request as a curl command, secrets masked"
 	EventID         = "Event id (webhook-id)"
+	DeliveryID      = "Delivery id"
 	CallbackURLOf   = "callback_url"
 	NoAttempts      = "No attempt yet."
 	AcceptedHour    = "Attempts accepted, 1 h"

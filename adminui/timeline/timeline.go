@@ -48,6 +48,10 @@ type Timeline struct {
 	bodies  string // URL of the bodies of calls, by key
 	left    int    // bytes of bodies that the page may still include
 	entries []Entry
+	// Prefix makes the ids of its elements unique on a page with several timelines.
+	Prefix string
+	// Open shows the last attempt of each call unfolded.
+	Open bool
 }
 
 // maxBodies and maxBody limit, in bytes, the bodies that a page includes: of all calls, and of one.
@@ -82,7 +86,7 @@ func (l *Timeline) sorted() []Entry {
 	slices.SortStableFunc(l.entries,
 		func(a, b Entry) int { return cmp.Compare(a.at.At.UnixMilli(), b.at.At.UnixMilli()) })
 	for i := range l.entries {
-		l.entries[i].key = fmt.Sprintf("at-%d", i)
+		l.entries[i].key = fmt.Sprintf("%sat-%d", l.Prefix, i)
 	}
 	return l.entries
 }

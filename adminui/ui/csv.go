@@ -11,6 +11,7 @@ import (
 
 // WriteCSV sends the list as CSV (RFC 4180). No cell is a formula in a spreadsheet, whatever its field separator.
 func WriteCSV(c *fiber.Ctx, l List) error {
+	l = l.visible()
 	var file bytes.Buffer
 	labels := make([]string, len(l.Columns))
 	for i, column := range l.Columns {

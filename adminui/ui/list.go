@@ -25,6 +25,34 @@ type List struct {
 	NoMatchTitle string // instead of EmptyTitle if a filter is set; "": a standard text
 	NoMatchText  string
 	Choose       *Button // action on selected rows; nil: none
+	ChooseAll    Link    // to an action on all rows that match; zero: none
+
+	Sorts    []Sort   // the orders that an index serves; the first is the default
+	Sort     string   // the present one
+	Shown    []string // keys of the columns to show; nil: those that are not Extra
+	Chooser  *Chooser // selects columns; nil: none
+	Progress *Progress
+}
+
+// Sort is an order of a list, by a column.
+type Sort struct {
+	Value     string
+	Column    string // its key
+	Ascending bool
+	Temporary bool // needs a filter, so that a form with other filters does not keep it
+}
+
+// Progress is how far a search came.
+type Progress struct {
+	Text     string
+	Continue Link   // zero: nothing is left to search
+	After    string // the cursor after which the search continues
+	Searched int    // rows so far
+}
+
+// Chooser is the form that selects the columns of a list.
+type Chooser struct {
+	Action, Token, List string
 }
 
 // Period is a link to the rows of a time range.
@@ -37,6 +65,10 @@ type Period struct {
 type Column struct {
 	Label string
 	Kind  Kind
+	Key   string // identifies the column for the user's choice; "": it cannot be chosen
+	Extra bool   // shown only when chosen
+
+	sortHref, sorted string // of the link that sorts by it, and how it is sorted now; "": not
 }
 
 // Kind is the layout of a column.

@@ -144,7 +144,8 @@ const WithWarnings = "warned"
 type JobFilter struct {
 	Kind, State, Subject string
 	From, To             time.Time // created; From is inclusive, To is exclusive
-	Before               core.ID
+	Oldest               bool      // the oldest first
+	Before               core.ID   // after this one in the order
 	Limit                int
 }
 
@@ -177,7 +178,8 @@ type EntryFilter struct {
 	Actor, Action, Object string
 	Objects               []string  // any of these
 	From, To              time.Time // From is inclusive, To is exclusive
-	Before                core.ID
+	Oldest                bool      // the oldest first
+	Before                core.ID   // after this one in the order
 	Limit                 int
 }
 

@@ -2,9 +2,11 @@ package console
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
 )
 
 // Order is an order in a list.
@@ -21,6 +23,9 @@ type Order struct {
 	Placed          time.Time
 	Updated         time.Time
 	Escalated       bool // its acknowledgement is or was overdue
+	PlacedEvent     core.ID
+	DeliveryMode    order.DeliveryMode
+	Reference       string // the number in the POS; "": none
 }
 
 // OrderFilter selects orders. A zero field matches all.
@@ -32,11 +37,12 @@ type OrderFilter struct {
 	Unnotified      bool      // Placed, with no webhook notified
 	CallFailed      bool      // with a call that its platform rejected
 	From, To        time.Time // placed; From is inclusive, To is exclusive
+	Oldest          bool      // the oldest first
 	Before          OrderCursor
 	Limit           int
 }
 
-// OrderCursor is a position in a list of orders, newest first: after the order with this time of placement and id. The
+// OrderCursor is a position in a list of orders: after the order with this time of placement and id. The
 // zero OrderCursor is the start.
 type OrderCursor struct {
 	Placed int64 // epoch microseconds
@@ -58,41 +64,33 @@ func ParseOrderCursor(s string) (p OrderCursor) {
 	return p
 }
 
-// Call is a call to an aggregator, with every attempt.
-type Call struct {
-	ID         core.ID
-	Kind       string // relay.Kind
-	Platform   string
-	Payload    []byte // JSON, of its kind
-	Actor      string
-	State      string // relay.State
-	Message    string // the reason of the state, in plain words
-	Result     string // the result of an action, such as a phone number
-	CreatedAt  time.Time
-	FinishedAt time.Time // zero before it finishes
-	NextAt     time.Time // of the next attempt; zero if none is due
-	Attempts   []CallAttempt
-}
-
-// CallAttempt is one attempt of a call. Secrets are masked.
-type CallAttempt struct {
-	N               int
-	StartedAt       time.Time
-	Method, URL     string
-	RequestHeaders  map[string]string
-	RequestBody     []byte // the first 4 KiB
-	Status          int    // 0 without a response
-	ErrorClass      string // "" on success
-	Error           string
-	ResponseHeaders map[string]string
-	ResponseBody    []byte // the first 4 KiB
-	Duration        time.Duration
-}
-
 // RiderLocation is the last known location of an order's rider.
 type RiderLocation struct {
 	Latitude, Longitude string // decimal degrees
 	ReceivedAt          time.Time
-	State               string // relay.State: done if the aggregator has it
-	Message             string // the reason of the state, in plain words
+	State               string       // relay.State: done if the aggregator has it
+	Message             string       // the reason of the state, in plain words
+	SentAt              time.Time    // when the aggregator accepted the last location; zero: none yet
+	Path                []RiderPoint // earlier locations and this one, oldest first
+}
+
+// RiderPoint is a location of a rider.
+type RiderPoint struct {
+	Latitude, Longitude float64 // degrees
+	At                  time.Time
+}
+
+// ParseRiderPath parses points like "12.97,77.59,1700000000000;". It leaves out those that it cannot parse.
+func ParseRiderPath(text string) (path []RiderPoint) {
+	for one := range strings.SplitSeq(text, ";") {
+		var p RiderPoint
+		var at int64
+		if n, err := fmt.Sscanf(strings.ReplaceAll(one, ",", " "), "%g %g %d", &p.Latitude, &p.Longitude,
+			&at); err != nil || n != 3 {
+			continue
+		}
+		p.At = time.UnixMilli(at).UTC()
+		path = append(path, p)
+	}
+	return path
 }

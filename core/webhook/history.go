@@ -21,8 +21,30 @@ type Filter struct {
 	Status    int       // of the last response; 0: any
 	From, To  time.Time // From is inclusive, To is exclusive; of the creation
 	OfFailure bool      // From and To are times of failure, and State is Failed
-	Before    core.ID   // older than this one
+	Sort      Sort
+	Before    core.ID   // after this one in the order
+	BeforeAt  time.Time // with a Sort by failure, when it failed
 	Limit     int
+}
+
+// Sort is an order of deliveries that an index serves.
+type Sort string
+
+// The orders. Those by failure need the filter OfFailure.
+const (
+	NewestFirst       Sort = "" // by creation
+	OldestFirst       Sort = "oldest"
+	LatestFailure     Sort = "failed"
+	FirstFailureFirst Sort = "failed-oldest"
+)
+
+// ByFailure reports whether the order is by the time of failure.
+func (s Sort) ByFailure() bool { return s == LatestFailure || s == FirstFailureFirst }
+
+// After returns the filter of the deliveries after one.
+func (f Filter) After(last DeliveryRecord) Filter {
+	f.Before, f.BeforeAt = last.ID, last.FinishedAt
+	return f
 }
 
 // HeldReason is why a delivery is held.

@@ -22,7 +22,7 @@ document.addEventListener("click", (event) => {
 
 // Live updates pause while rows are selected or a form is open, and resume afterwards.
 let missed = false;
-const busy = () => document.querySelector("#region input[type=checkbox]:checked, #region details.act[open]") !== null;
+const busy = () => document.querySelector("#region form.chosen input:checked, #region details.act[open]") !== null;
 document.addEventListener("changed", (event) => {
   if (event.target.id !== "live") return;
   for (const note of document.querySelectorAll("[data-paused]")) note.hidden = !busy();

@@ -192,6 +192,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
 	keys, due, notes, locationStates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	sent := make([]string, n) // when a platform accepted a rider location
 	retry := make([]bool, n)
 	for i, r := range results {
 		businesses[i], versions[i], keys[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
@@ -200,6 +201,8 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 			locationStates[i] = string(r.State)
 			if r.State != relay.Done {
 				notes[i] = postgres.CleanText(r.Message)
+			} else {
+				sent[i] = r.FinishedAt.UTC().Format(time.RFC3339Nano)
 			}
 			if r.Attempt != nil {
 				next = next.Add(relay.LocationInterval)
@@ -219,6 +222,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		"versions": postgres.Array(versions),
 		"attempts": postgres.Array(attempts), "retry": postgres.Array(retry), "due": postgres.Array(due),
 		"notes": postgres.Array(notes), "location_states": postgres.Array(locationStates), "owner": owner,
+		"sent":     postgres.Array(sent),
 		"location": relay.RiderLocation,
 	})); err != nil {
 		return fmt.Errorf("unblocking calls: %w", err)

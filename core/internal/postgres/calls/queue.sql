@@ -141,8 +141,9 @@ result AS (
         ?retry::boolean[],
         ?due::timestamptz[],
         ?notes::text[],
-        ?location_states::text[]
-    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state)
+        ?location_states::text[],
+        ?sent::text[]
+    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state, sent)
 ),
 -- The ordering keys without a waiting call leave the queue. A rider location stays: it has no other record.
 removed AS (
@@ -169,6 +170,7 @@ SET
     due_at = result.due,
     note = result.note,
     location_state = result.location_state,
+    location_sent_at = coalesce(nullif(result.sent, '')::timestamptz, queue.location_sent_at),
     available_at = CASE
         WHEN queue.kind = ?location AND NOT result.retry AND queue.version = result.version THEN 'infinity'
         ELSE result.due

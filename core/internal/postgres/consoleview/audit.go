@@ -22,18 +22,19 @@ func (c Store) AuditEntry(ctx context.Context, business core.BusinessID, id core
 	return e, postgres.NotFound(err, "there is no such entry")
 }
 
-// Audit returns audit entries of a business, the newest first. Business 0 is the hub itself.
+// Audit returns audit entries of a business by time. Business 0 is the hub itself.
 func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error) {
 	var only postgres.Conditions
 	only.Add(f.Actor != "", "actor = ?", f.Actor)
 	only.Add(f.Action != "", "action = ?", f.Action)
 	only.Add(f.Object != "", "object = ?", f.Object)
 	only.Add(f.Objects != nil, "object = ANY (?)", postgres.Array(f.Objects))
-	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
+	sorted, after := sortOrder(f.Oldest)
+	only.Add(f.Before != core.ID{}, "id ? ?", after, f.Before)
 	only.Add(!f.From.IsZero(), "id >= ?", core.FirstID(f.From))
 	only.Add(!f.To.IsZero(), "id < ?", core.FirstID(f.To))
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading the audit trail", func(e *console.Entry) []any {
 		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
 	}, bun.SafeQuery(`SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+
-		only.Text+` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...))
+		only.Text+` ORDER BY id ? LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{sorted, f.Limit})...))
 }

@@ -48,7 +48,7 @@ func (r jobRow) job() console.Job {
 		Done: r.Progress, Total: r.Total, Error: r.Error, Result: r.Result}
 }
 
-// ListJobs returns jobs of a business, the newest first.
+// ListJobs returns jobs of a business by the time of creation.
 func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
 	var only postgres.Conditions
 	only.Add(f.Kind != "", "kind = ?", f.Kind)
@@ -56,12 +56,13 @@ func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console
 	only.Add(f.State == console.WithFailures, hasFailures)
 	only.Add(f.State == console.WithWarnings, hasWarnings)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
-	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
+	sorted, after := sortOrder(f.Oldest)
+	only.Add(f.Before != core.ID{}, "id ? ?", after, f.Before)
 	only.Add(!f.From.IsZero(), "id >= ?", core.FirstID(f.From))
 	only.Add(!f.To.IsZero(), "id < ?", core.FirstID(f.To))
 	var rows []jobRow
 	if err := c.db.Tenant(business).NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ?`+only.Text+
-		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...).Scan(ctx,
+		` ORDER BY id ? LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{sorted, f.Limit})...).Scan(ctx,
 		&rows); err != nil {
 		return nil, fmt.Errorf("reading jobs: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// ListOrders returns orders of a business, the newest first.
+// ListOrders returns orders of a business by the time of placement.
 func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	f console.OrderFilter) ([]console.Order, error) {
 	var only postgres.Conditions
@@ -44,12 +44,14 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	}
 	only.Add(!f.From.IsZero(), "orders.created_at >= ?", f.From)
 	only.Add(!f.To.IsZero(), "orders.created_at < ?", f.To)
-	only.Add(f.Before.ID != 0, "(orders.created_at, orders.id) < (?, ?)",
+	sorted, after := sortOrder(f.Oldest)
+	only.Add(f.Before.ID != 0, "(orders.created_at, orders.id) ? (?, ?)", after,
 		time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading orders", func(o *console.Order) []any {
 		return []any{&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider,
-			&o.Flags, &o.Placed, &o.Updated, &o.Escalated}
-	}, bun.SafeQuery(queries.With("list_orders", postgres.Args{"business": business, "only": only, "limit": f.Limit})))
+			&o.Flags, &o.Placed, &o.Updated, &o.Escalated, &o.PlacedEvent, &o.DeliveryMode, &o.Reference}
+	}, bun.SafeQuery(queries.With("list_orders", postgres.Args{"business": business, "only": only, "order": sorted,
+		"limit": f.Limit})))
 }
 
 // deliveriesShown bounds the deliveries read for an order.
@@ -159,18 +161,19 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 // RiderLocation returns the last location of an order's rider and the outcome of sending it. It
 // returns NotFound if the location is unknown or no longer stored.
 func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error) {
-	var payload string
+	var payload, trail string
 	var location console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
+		`SELECT payload, received_at, ?, note, coalesce(location_sent_at, 'epoch'), location_trail FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
 		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
-		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message)
+		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message, &location.SentAt, &trail)
 	if err != nil {
 		return location, postgres.NotFound(err, "the place of the rider is not known")
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
-	location.Latitude, location.Longitude = sent.Latitude, sent.Longitude
+	location.Latitude, location.Longitude, location.SentAt = sent.Latitude, sent.Longitude, zeroIfEpoch(location.SentAt)
+	location.Path = console.ParseRiderPath(fmt.Sprintf("%s%s,%s,%d;", trail, sent.Latitude, sent.Longitude, sent.At))
 	return location, err
 }

@@ -1,5 +1,5 @@
 -- name: list_orders
--- A page of orders with the latest rider status, the newest first.
+-- A page of orders with the latest rider status, by the time of placement.
 SELECT
     page.id,
     page.platform,
@@ -12,12 +12,15 @@ SELECT
     page.flags,
     page.created_at,
     page.updated_at,
-    page.escalated_at IS NOT NULL
+    page.escalated_at IS NOT NULL,
+    page.placed_event,
+    page.delivery_type,
+    coalesce(page.reference, '')
 FROM (
     SELECT *
     FROM orders
     WHERE orders.business_id = ?business ?only
-    ORDER BY orders.created_at DESC, orders.id DESC
+    ORDER BY orders.created_at ?order, orders.id ?order
     LIMIT ?limit
 ) page
 JOIN stores store ON store.business_id = page.business_id AND store.id = page.store_id
@@ -28,7 +31,7 @@ LEFT JOIN LATERAL (
     ORDER BY n DESC
     LIMIT 1
 ) rider ON true
-ORDER BY page.created_at DESC, page.id DESC
+ORDER BY page.created_at ?order, page.id ?order
 
 -- name: orders_named
 -- The ids of the orders with an id, a platform_order_id or a reference. Joins platforms, because the index on
@@ -86,6 +89,32 @@ FROM call_queue queued
 WHERE queued.business_id = ?business AND queued.ordering_key = ?location AND queued.note <> ''
 ORDER BY 9, 1
 LIMIT 1000
+
+-- name: list_calls
+-- A page of calls with the status and URL of their last attempt.
+SELECT
+    ?columns,
+    call.order_id,
+    coalesce(substring(call.ordering_key FROM '^store:.*/([0-9]+)$')::bigint, 0),
+    greatest(call.attempts, coalesce(attempt.n, 0)),
+    coalesce(attempt.status, 0),
+    coalesce(attempt.url, '')
+FROM (
+    SELECT *
+    FROM calls call
+    WHERE call.business_id = ?business ?only
+    ORDER BY ?order
+    LIMIT ?limit
+) call
+LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+LEFT JOIN LATERAL (
+    SELECT n, status, url
+    FROM call_attempts
+    WHERE business_id = call.business_id AND call_id = call.id
+    ORDER BY n DESC, started_at DESC
+    LIMIT 1
+) attempt ON true
+ORDER BY ?order
 
 -- name: calls_of_store
 -- The latest availability calls of a store on each platform.

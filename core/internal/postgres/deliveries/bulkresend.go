@@ -36,24 +36,34 @@ func selectorConditions(business core.BusinessID, c webhook.Selector, after core
 	return only
 }
 
-// selectedIDs returns a query of the ids of selected deliveries, ended and waiting. Deliveries
-// that are running or held do not count as waiting.
-func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
-	after core.ID) (bun.Safe, error) {
-	conditions := selectorConditions(business, c, after)
+// conditions is selectorConditions with those that need other rows.
+func (q Store) conditions(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
+	after core.ID) (postgres.Conditions, error) {
+	only := selectorConditions(business, c, after)
 	if c.Reference != "" {
 		condition, err := q.ofReference(ctx, db, business, c.Reference)
 		if err != nil {
-			return "", err
+			return only, err
 		}
-		conditions.Add(true, "?", condition)
+		only.Add(true, "?", condition)
 	}
 	if c.OrderID != 0 {
 		condition, err := q.ofOrder(ctx, db, business, c.OrderID)
 		if err != nil {
-			return "", err
+			return only, err
 		}
-		conditions.Add(true, "?", condition)
+		only.Add(true, "?", condition)
+	}
+	return only, nil
+}
+
+// selectedIDs returns a query of the ids of selected deliveries, ended and waiting. Deliveries
+// that are running or held do not count as waiting.
+func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
+	after core.ID) (bun.Safe, error) {
+	conditions, err := q.conditions(ctx, db, business, c, after)
+	if err != nil {
+		return "", err
 	}
 	selected := func(table string) bun.Safe {
 		return bun.Safe(postgres.Formatter.FormatQuery(`SELECT delivery.id FROM ? delivery WHERE true ?`,
@@ -80,6 +90,31 @@ func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Se
 		return 0, fmt.Errorf("counting deliveries: %w", err)
 	}
 	return n, nil
+}
+
+// maxCounted bounds the ended deliveries that CountUpTo reads.
+const maxCounted = 20_000
+
+// CountUpTo counts selected ended deliveries without reading many. If there are more than it reads, more is set, and n
+// counts the oldest of them.
+func (q Store) CountUpTo(ctx context.Context, business core.BusinessID, c webhook.Selector) (n int, more bool,
+	err error) {
+	indexed := c
+	indexed.EventType, indexed.Status = "", 0
+	read, err := q.conditions(ctx, q.db.Tenant(business), business, indexed, core.ID{})
+	if err != nil {
+		return 0, false, err
+	}
+	var only postgres.Conditions
+	only.Add(c.EventType != "", `delivery.event_type = ?`, c.EventType)
+	only.Add(c.Status != 0, `delivery.status = ?`, c.Status)
+	err = q.db.Tenant(business).QueryRowContext(ctx, queries.With("count_up_to", postgres.Args{
+		"read": read, "only": only, "limit": maxCounted,
+	})).Scan(&n, &more)
+	if err != nil {
+		return 0, false, fmt.Errorf("counting deliveries: %w", err)
+	}
+	return n, more, nil
 }
 
 // resendCursor is the progress of a bulk resend.

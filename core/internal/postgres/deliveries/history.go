@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -85,119 +84,12 @@ var (
 	IsHeld = bun.Safe(queries.With("is_held", postgres.Args{"is_switched_off": isSwitchedOff}))
 )
 
-// List returns deliveries of a business, the newest first. It reads the queue and the history,
-// each by its index.
-func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
-	var only postgres.Conditions
-	only.Add(f.Before != (core.ID{}), "delivery.id < ?", f.Before)
-	if !f.OfFailure {
-		only.Add(!f.From.IsZero(), "delivery.id >= ?", core.FirstID(f.From))
-		only.Add(!f.To.IsZero(), "delivery.id < ?", core.FirstID(f.To))
-	}
-	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
-	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
-	if f.Reference != "" {
-		condition, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
-		if err != nil {
-			return nil, err
-		}
-		only.Add(true, "?", condition)
-	}
-	if f.OrderID != 0 {
-		condition, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
-		if err != nil {
-			return nil, err
-		}
-		only.Add(true, "?", condition)
-	}
-	queued, ended := only, only
-	none := func(c *postgres.Conditions) { c.Add(true, "false") }
-	switch f.State {
-	case webhook.Held:
-		queued.Add(true, "?", IsHeld)
-		none(&ended)
-	case webhook.Pending:
-		queued.Add(true, "NOT ?", IsHeld)
-		none(&ended)
-	case webhook.Delivered, webhook.Failed:
-		none(&queued)
-		ended.Add(true, "delivery.state = ?", f.State)
-	}
-	if f.ProblemID != 0 {
-		none(&queued)
-		ended.Add(true, "delivery.problem_id = ?", f.ProblemID)
-	}
-	if f.OfFailure {
-		ended.Add(!f.From.IsZero(), "delivery.finished_at >= ?", f.From)
-		ended.Add(!f.To.IsZero(), "delivery.finished_at < ?", f.To)
-	}
-	if f.Status != 0 {
-		queued.Add(true, lastStatusIs, f.Status)
-		ended.Add(true, "delivery.status = ?", f.Status)
-		ended.Add(f.Status/100 != 2, "delivery.state = 'failed'") // which has an index
-	}
-	return q.records(ctx, business, queued, ended, f.Limit)
-}
-
-// lastStatusIs is the condition that the last attempt of a row of the queue had a status.
-const lastStatusIs = `delivery.attempts > 0 AND (
-	SELECT status FROM attempts WHERE business_id = delivery.business_id AND delivery_id = delivery.id
-	ORDER BY n DESC, started_at DESC LIMIT 1) = ?`
-
-// ofReference returns the condition that the row "delivery" has an event of the given request.
-// Deliveries are created with their event, so only ids near that time are read.
-func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID,
-	reference string) (bun.Safe, error) {
-	var ids []core.ID
-	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
-		business, reference).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("finding the events of a request: %w", err)
-	}
-	if len(ids) == 0 {
-		return "false", nil
-	}
-	return bun.Safe(postgres.Formatter.FormatQuery(
-		`delivery.event_id = ANY (?::uuid[]) AND delivery.id >= ? AND delivery.id < ?`,
-		postgres.Array(ids),
-		core.FirstID(core.TimeOf(ids[0]).Add(-time.Minute)),
-		core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour)))), nil
-}
-
-// ofOrder returns the condition that the row "delivery" has an event of the order, or the result of
-// a call to its aggregator. Like ofReference, it reads only ids near the events.
-func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID, order int64) (bun.Safe, error) {
-	var ids []core.ID
-	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{
-		"business": business, "order": order,
-	})).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("finding the events of an order: %w", err)
-	}
-	var near []string
-	for i := 0; i < len(ids); {
-		from := core.TimeOf(ids[i]).Add(-eventWindow)
-		to := from
-		for ; i < len(ids) && !core.TimeOf(ids[i]).Add(-eventWindow).After(to); i++ {
-			to = core.TimeOf(ids[i]).Add(eventWindow)
-		}
-		near = append(near, postgres.Formatter.FormatQuery("delivery.id >= ? AND delivery.id < ?", core.FirstID(from),
-			core.FirstID(to)))
-	}
-	if len(near) == 0 {
-		return "false", nil
-	}
-	return bun.Safe(postgres.Formatter.FormatQuery("delivery.event_id = ANY (?::uuid[]) AND (?)", postgres.Array(ids),
-		bun.Safe(strings.Join(near, " OR ")))), nil
-}
-
-// eventWindow bounds the time between an event and its delivery.
-const eventWindow = time.Minute
-
 // Get returns one delivery with its body and attempts, or NotFound.
 func (q Store) Get(ctx context.Context, business core.BusinessID,
 	id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
 	var only postgres.Conditions
 	only.Add(true, "delivery.id = ?", id)
-	found, err := q.records(ctx, business, only, only, 1)
+	found, err := q.records(ctx, business, only, only, webhook.Filter{Limit: 1})
 	if err != nil {
 		return webhook.DeliveryRecord{}, nil, err
 	}
@@ -221,10 +113,11 @@ func (q Store) Get(ctx context.Context, business core.BusinessID,
 var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
 
 func (q Store) records(ctx context.Context, business core.BusinessID, queued, ended postgres.Conditions,
-	limit int) ([]webhook.DeliveryRecord, error) {
+	f webhook.Filter) ([]webhook.DeliveryRecord, error) {
 	var rows []recordRow
 	err := q.db.Tenant(business).NewRaw(queries.With("records", postgres.Args{
-		"business": business, "queued": queued, "ended": ended, "limit": limit, "is_held": IsHeld,
+		"business": business, "queued": queued, "ended": ended, "limit": f.Limit, "is_held": IsHeld,
+		"order": sortOrders[f.Sort], "queue_order": queueOrder(f.Sort),
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("reading deliveries: %w", err)

@@ -26,7 +26,7 @@ EXISTS (
 )
 
 -- name: records
--- Deliveries of a business with their event, webhook, circuit and last attempt, the newest first.
+-- Deliveries of a business with their event, webhook, circuit and last attempt, in an order.
 SELECT
     delivery.id,
     delivery.event_id,
@@ -69,7 +69,7 @@ FROM (
             0::bigint AS problem_id
         FROM delivery_queue delivery
         WHERE delivery.business_id = ?business ?queued
-        ORDER BY delivery.id DESC
+        ORDER BY ?queue_order
         LIMIT ?limit
     )
     UNION ALL
@@ -91,7 +91,7 @@ FROM (
             coalesce(delivery.problem_id, 0)
         FROM deliveries delivery
         WHERE delivery.business_id = ?business ?ended
-        ORDER BY delivery.id DESC
+        ORDER BY ?order
         LIMIT ?limit
     )
 ) delivery
@@ -111,7 +111,7 @@ LEFT JOIN LATERAL (
     ORDER BY n DESC, started_at DESC
     LIMIT 1
 ) attempt ON true
-ORDER BY delivery.id DESC
+ORDER BY ?order
 LIMIT ?limit
 
 -- name: events_of_order
@@ -151,3 +151,14 @@ SELECT
     true
 FROM events
 WHERE id = ?event AND business_id = ?business
+
+-- name: count_up_to
+-- How many of the oldest deliveries that an index finds meet further conditions, and whether there are more.
+SELECT count(*) FILTER (WHERE true ?only), count(*) = ?limit
+FROM (
+    SELECT *
+    FROM deliveries delivery
+    WHERE true ?read
+    ORDER BY delivery.id
+    LIMIT ?limit
+) delivery

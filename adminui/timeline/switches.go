@@ -1,0 +1,36 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// AddStoreSwitch adds an audit entry of opening or closing a store.
+func (l *Timeline) AddStoreSwitch(e console.Entry) {
+	var detail struct {
+		Why   string
+		After struct {
+			Platforms []string
+			Source    string
+		}
+	}
+	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
+	entry := Entry{State: ui.Held,
+		Title: fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms)),
+		Href:  l.page.Link("audit/" + e.ID.String() + "/")}
+	if e.Action == "store.open" {
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, cause.Join(detail.After.Platforms))
+	}
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
+	if detail.After.Source == toggle.SourceTimer {
+		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.ActorName(e.Actor))
+	}
+	l.Add(e.At, entry)
+}

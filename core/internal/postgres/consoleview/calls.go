@@ -1,0 +1,98 @@
+package consoleview
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// sortOrder returns the order of a list by time and id, and the comparison of rows after the cursor.
+func sortOrder(oldest bool) (order, after bun.Safe) {
+	if oldest {
+		return "", ">"
+	}
+	return "DESC", "<"
+}
+
+// ListCalls returns calls of a business in the order of the filter, without its Text and Status. It returns Invalid for
+// an order that no index serves.
+func (c Store) ListCalls(ctx context.Context, business core.BusinessID,
+	f console.CallFilter) ([]console.CallRow, error) {
+	var only postgres.Conditions
+	only.Add(f.State != "", "call.state = ?", f.State)
+	only.Add(f.Kind != "", "call.kind = ?", f.Kind)
+	only.Add(f.Platform != "", "call.platform = ?", f.Platform)
+	only.Add(f.OrderID != 0, "call.order_id = ?", f.OrderID)
+	only.Add(f.ID != core.ID{}, "call.id = ?", f.ID)
+	oldest := f.Sort == webhook.OldestFirst || f.Sort == webhook.FirstFailureFirst
+	order, after := sortOrder(oldest)
+	sorted := "call.id " + order
+	switch {
+	case f.Sort.ByFailure() && !f.OfFailure, f.Sort != "" && !oldest && f.Sort != webhook.LatestFailure:
+		return nil, core.Errorf(core.Invalid, "calls cannot be sorted by %q", f.Sort)
+	case f.Sort.ByFailure():
+		sorted = "call.finished_at " + order + ", call.id " + order
+		only.Add(f.Before != core.ID{}, "(call.finished_at, call.id) ? (?, ?)", after, f.BeforeAt, f.Before)
+	default:
+		only.Add(f.Before != core.ID{}, "call.id ? ?", after, f.Before)
+	}
+	if f.OfFailure {
+		only.Add(true, "call.state = 'failed'")
+		only.Add(!f.From.IsZero(), "call.finished_at >= ?", f.From)
+		only.Add(!f.To.IsZero(), "call.finished_at < ?", f.To)
+	} else {
+		only.Add(!f.From.IsZero(), "call.id >= ?", core.FirstID(f.From))
+		only.Add(!f.To.IsZero(), "call.id < ?", core.FirstID(f.To))
+	}
+	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading calls", func(r *console.CallRow) []any {
+		return []any{&r.ID, &r.Kind, &r.Platform, &r.Payload, &r.Actor, &r.State, &r.Message, &r.Result, &r.CreatedAt,
+			&r.FinishedAt, &r.NextAt, &r.OrderID, &r.StoreID, &r.Tries, &r.Status, &r.URL}
+	}, bun.SafeQuery(queries.With("list_calls", postgres.Args{"business": business, "only": only, "order": sorted,
+		"columns": bun.Safe(queries.With("call_columns", nil)), "limit": f.Limit})))
+	for i := range list {
+		list[i].FinishedAt, list[i].NextAt = zeroIfEpoch(list[i].FinishedAt), zeroIfEpoch(list[i].NextAt)
+	}
+	return list, err
+}
+
+// Call returns a call with its attempts, or NotFound.
+func (c Store) Call(ctx context.Context, business core.BusinessID, id core.ID) (console.CallRow, error) {
+	found, err := c.ListCalls(ctx, business, console.CallFilter{ID: id, Limit: 1})
+	if err == nil && len(found) == 0 {
+		err = core.Errorf(core.NotFound, "there is no call with this id")
+	}
+	if err != nil {
+		return console.CallRow{}, err
+	}
+	list := []console.Call{found[0].Call}
+	err = c.callAttempts(ctx, business, list)
+	found[0].Call = list[0]
+	return found[0], err
+}
+
+// SearchCalls returns calls of a filter, with its Status and Text. The text may be in the payload of a call, or in a
+// request, response or error of an attempt. The search may end before all calls are searched.
+func (c Store) SearchCalls(ctx context.Context, business core.BusinessID,
+	f console.CallFilter) ([]console.CallRow, console.SearchProgress[console.CallRow], error) {
+	search := newTextSearch(c, f.Text, f.Limit,
+		func(ctx context.Context, last *console.CallRow, limit int) ([]console.CallRow, error) {
+			next := f
+			if last != nil {
+				next = f.After(*last)
+			}
+			next.Limit = limit
+			return c.ListCalls(ctx, business, next)
+		},
+		func(ctx context.Context, rows []console.CallRow, visit func(int, []byte)) error {
+			ids, index := indexByID(rows, func(call console.CallRow) core.ID { return call.ID })
+			return c.texts(ctx, business, index, queries.With("texts_of_calls", postgres.Args{
+				"business": business, "ids": postgres.Array(ids)}), visit)
+		})
+	search.Where = func(call console.CallRow) bool { return f.Status == 0 || call.Status == f.Status }
+	return search.Run(ctx)
+}
