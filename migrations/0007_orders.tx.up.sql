@@ -53,13 +53,17 @@ CREATE TABLE customer_erasures (
     done_at      timestamptz,                -- null: not done
     PRIMARY KEY (business_id, id)
 );
-CREATE INDEX customer_erasures_open ON customer_erasures (requested_at) WHERE done_at IS NULL;
+CREATE INDEX customer_erasures_open ON customer_erasures (requested_at, id) WHERE done_at IS NULL;
+CREATE UNIQUE INDEX customer_erasures_open_of_order ON customer_erasures (business_id, order_id)
+    WHERE order_id <> 0 AND done_at IS NULL;
 
 -- For how long businesses keep personal data. Without a row it is as long as the orders.
 CREATE TABLE personal_data_rules (
     business_id  bigint PRIMARY KEY REFERENCES businesses (id),
-    keep_days    integer,     -- null: as long as the orders
-    erased_until timestamptz  -- the placing time up to which orders are erased, or have an open erasure; null: none
+    keep_days    integer NOT NULL,                       -- 0: as long as the orders
+    -- The last order, by placing time, that was erased or has an open erasure.
+    erased_until timestamptz NOT NULL DEFAULT '-infinity',
+    erased_order bigint NOT NULL DEFAULT 0
 );
 
 -- The states of an order after Placed.

@@ -65,17 +65,18 @@ func (r Retention) Before(now time.Time) time.Time { return now.AddDate(0, 0, -i
 
 // Export is what is stored about one order of a customer, as the customer receives it.
 type Export struct {
-	OrderID         int64            `json:"order_id"`
-	Platform        string           `json:"platform"`
-	PlatformOrderID string           `json:"platform_order_id"`
-	Store           string           `json:"store"`
-	State           string           `json:"state"`
-	PlacedAt        time.Time        `json:"placed_at"`
-	ErasedAt        *time.Time       `json:"erased_at,omitzero"`
-	Events          []ExportedEvent  `json:"events"`
-	States          jsontext.Value   `json:"states"`
-	Riders          jsontext.Value   `json:"riders"`
-	Calls           []jsontext.Value `json:"calls"`
+	OrderID         int64           `json:"order_id"`
+	Platform        string          `json:"platform"`
+	PlatformOrderID string          `json:"platform_order_id"`
+	Store           string          `json:"store"`
+	State           string          `json:"state"`
+	PlacedAt        time.Time       `json:"placed_at"`
+	ErasedAt        *time.Time      `json:"erased_at,omitzero"`
+	Events          []ExportedEvent `json:"events"`
+	States          jsontext.Value  `json:"states"`
+	Riders          jsontext.Value  `json:"riders"`
+	RiderLocations  jsontext.Value  `json:"rider_locations"`
+	Calls           jsontext.Value  `json:"calls"`
 }
 
 // ExportedEvent is an event of an order, and where it was sent.
