@@ -15,7 +15,7 @@ found AS MATERIALIZED (
 -- name: is_unfinished
 -- The condition that the order "found" is still fulfilled, delivered to a webhook or sent to its aggregator.
 (
-    found.scheduled_for > ?now::timestamptz
+    coalesce(found.scheduled_for > ?now::timestamptz, false)
     OR (
         found.state NOT IN ('Completed', 'Cancelled')
         AND found.updated_at > ?now::timestamptz - interval '1 day'
