@@ -8,8 +8,10 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/store"
 )
@@ -21,12 +23,16 @@ type businessSet struct {
 	POSSilentAfter    string `placeholder:"15m" help:"Time until a POS is silent: 0 is never, hub its default."`
 	CloseSilentStores *bool  `negatable:"" help:"Close stores on the platforms while their POS is silent."`
 	ListStores        string `placeholder:"all|none" help:"Platforms of new stores that have no platform lists."`
+	KeepPersonalData  string `placeholder:"90|off" help:"Days until personal data of orders is erased."`
 	JSON              bool   `help:"Print JSON."`
 }
 
 // Run applies the flags, if there are any, and prints the settings of the business.
 func (c businessSet) Run(ctx context.Context, out output) error {
 	if _, err := c.listing(); err != nil {
+		return err
+	}
+	if _, err := customer.ParseRetention(cmp.Or(c.KeepPersonalData, "off")); err != nil {
 		return err
 	}
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
@@ -49,12 +55,16 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
+		keep, err := c.setRetention(ctx, db)
+		if err != nil {
+			return err
+		}
 		settings := w.Flags()
-		settings["list-stores"] = listing
+		settings["list-stores"], settings["keep-personal-data"] = listing, keep.String()
 		return out.show(c.JSON, settings,
 			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t, "+
-				"new stores without platform lists are listed on: %s\n",
-			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing)
+				"new stores without platform lists are listed on: %s, days until personal data is erased: %s\n",
+			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing, keep)
 	})
 }
 
@@ -75,6 +85,22 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	change := access.Change{Business: c.Business, Actor: "cli", Action: "business.list_stores",
 		Why: "servery business set"}
 	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, change)
+}
+
+// setRetention sets the retention of personal data if the flag is set, and returns the setting.
+func (c businessSet) setRetention(ctx context.Context, db *postgres.DB) (customer.Retention, error) {
+	records := customers.New(db)
+	keep, err := records.PersonalDataRetention(ctx, c.Business)
+	if err != nil || c.KeepPersonalData == "" {
+		return keep, err
+	}
+	to, err := customer.ParseRetention(c.KeepPersonalData)
+	if err != nil {
+		return keep, err
+	}
+	change := access.Change{Business: c.Business, Actor: "cli", Action: "business.personal_data",
+		Why: "servery business set"}
+	return to, records.SetPersonalDataRetention(ctx, c.Business, keep, to, change)
 }
 
 func (c businessSet) applyTo(w *console.MonitoringRules) (err error) {
