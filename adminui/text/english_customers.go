@@ -29,7 +29,7 @@ const (
 	CustomerExportSay = "Downloads the orders with their events and calls, and where they were sent. " +
 		"The file has at most %s orders, the newest."
 	CustomerErase    = "Erase personal data"
-	CustomerEraseSay = "Erases names, contacts, addresses, notes and locations of %s, %s and %s. " +
+	CustomerEraseSay = "Erases names, contact details, notes and locations of %s, %s and %s. " +
 		"This cannot be undone. Amounts, items, ids and states remain."
 	CustomerEraseWaits = "Not finished yet: %s. Each is erased once its deliveries and calls have ended. " +
 		"Enable a disabled webhook, or resend, to end them sooner."
@@ -48,11 +48,11 @@ const (
 	ErasureWaitsNote = "%s not finished"
 	ErasureOrders    = "Orders erased"
 
-	KeepPersonalData    = "Personal data of orders is kept for"
-	KeepPersonalDataAct = "Retention of personal data"
+	KeepPersonalData    = "Retention of personal data"
+	KeepPersonalDataAct = "Change the retention"
 	KeepPersonalDataOff = "as long as the orders"
 	KeepPersonalDataOne = "1 day"
 	KeepPersonalDataAll = "%s days"
-	KeepPersonalDataSay = "After this time names, contacts, addresses, notes and locations are erased. This cannot be undone."
+	KeepPersonalDataSay = "After this time names, contact details, notes and locations are erased. This cannot be undone."
 	KeepPersonalDataIn  = "Days, or off: as long as the orders"
 )

@@ -1,5 +1,5 @@
-// Package customer finds the orders of a person by keyed hashes, and removes personal data from what is stored of an
-// order. It never stores a name, telephone number or email address.
+// Package customer finds the orders of a person by keyed hashes, and removes personal data from stored JSON. It stores
+// no name, telephone number or email address.
 package customer
 
 import (
@@ -30,7 +30,8 @@ const (
 	Order Kind = "order"
 )
 
-// Key is the secret of a business that keys its hashes. Without it, nobody can try telephone numbers against them.
+// Key is the secret of a business that keys its hashes. Without it, a thief of the database cannot try telephone
+// numbers against them.
 type Key []byte
 
 // NewKey returns a random key.
@@ -60,8 +61,8 @@ type Index struct {
 	Country string // ISO 3166, of telephone numbers without a country calling code
 }
 
-// Hashes returns the hashes by which an order of a customer is found: of the telephone number, the email address, the
-// name, and the last word of the name. Unknown values have none.
+// Hashes returns the hashes of a customer: of the telephone number, the email address, the name, and the last word of
+// the name. Unknown values have none.
 func (x Index) Hashes(name, email, phone string) []int64 {
 	if len(x.Key) == 0 {
 		return nil

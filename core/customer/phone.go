@@ -13,8 +13,8 @@ type numbering struct {
 // numberings has the countries whose national numbers are completed, by ISO 3166 code. A number of another country
 // matches only in the form in which it was sent.
 //
-// Sources: ITU-T E.164, "List of ITU-T Recommendation E.164 assigned country codes", and the ITU Operational Bulletin,
-// "Dialling procedures (international prefix, national (trunk) prefix and national (significant) number)".
+// Source of codes: ITU-T, "List of Recommendation ITU-T E.164 assigned country codes". Source of prefixes and lengths:
+// ITU Operational Bulletin, "Dialling procedures".
 var numberings = map[string]numbering{
 	"AE": {"971", "00", "0", 9},
 	"DE": {"49", "00", "0", 11},
@@ -29,8 +29,8 @@ const (
 	maxDigits = 15
 )
 
-// NormalizePhone returns the digits of a telephone number with its country calling code, as far as the country of the
-// business tells it. It ignores an extension. It returns "" for a text that is no telephone number.
+// NormalizePhone returns the digits of a telephone number with its country calling code. A number without one is of
+// the country of the business. It ignores an extension. It returns "" for a text that is no telephone number.
 func NormalizePhone(country, text string) string {
 	text = strings.TrimSpace(text)
 	digits, international := digitsOf(text)

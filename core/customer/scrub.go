@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// personal are the objects of which nothing remains but their keys.
+// personal are the objects that lose all values. Only their keys remain.
 var personal = map[string]bool{
 	"customer": true, "delivery_person_details": true, "data": true, "parameters": true,
 }

@@ -20,7 +20,7 @@ import (
 // eraseBatch is the number of orders that one transaction erases.
 const eraseBatch = 50
 
-// requestTimeout bounds how long a request erases. What remains is done by Erase, which every replica calls.
+// requestTimeout bounds how long a request erases. Erase does the rest: every replica calls it.
 const requestTimeout = 2 * time.Second
 
 // EraseCustomer requests that the personal data of a customer be erased, and erases what it can at once. It returns

@@ -85,7 +85,7 @@ locations AS (
     DELETE FROM call_queue
     WHERE business_id = ?business AND order_id = ANY (?orders::bigint[]) AND owner IS NULL
 ),
--- What webhooks responded.
+-- Responses of webhooks.
 attempted AS (
     UPDATE attempts
     SET
@@ -94,7 +94,7 @@ attempted AS (
         error = ''
     WHERE business_id = ?business AND delivery_id = ANY (?deliveries::uuid[])
 ),
--- What aggregators received and responded.
+-- Requests to aggregators, and their responses.
 called AS (
     UPDATE call_attempts
     SET
