@@ -26,7 +26,7 @@ func customerForm(t *testing.T, client *http.Client, base, action string,
 	return postForm(t, client, page, base+shell.Root+action, form)
 }
 
-func TestCustomerSearchKeepsTheTextOutOfURLs(t *testing.T) {
+func TestCustomerSearchKeepsTextOutOfURLs(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
 	client := clientOf(t, base, "")

@@ -53,6 +53,7 @@ const (
 	KeepPersonalDataOff = "as long as the orders"
 	KeepPersonalDataOne = "1 day"
 	KeepPersonalDataAll = "%s days"
-	KeepPersonalDataSay = "After this time names, contact details, notes and locations are erased. This cannot be undone."
-	KeepPersonalDataIn  = "Days, or off: as long as the orders"
+	KeepPersonalDataSay = "After this time names, contact details, notes and locations are erased. " +
+		"This cannot be undone."
+	KeepPersonalDataIn = "Days, or off: as long as the orders"
 )

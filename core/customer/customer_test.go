@@ -115,7 +115,8 @@ func TestUnreadableSubjectsAreNotFound(t *testing.T) {
 func TestScrubKeepsAmountsItemsIdsAndStates(t *testing.T) {
 	scrubbed := string(customer.Scrub([]byte(`{"customer":{"name":"Maya","email":"m@x.example","phone":"+1415",
 		"address":{"line_1":"1390 Mission","latitude":37.7762,"longitude":-122.4}},
-		"order":{"details":{"id":50012,"instructions":"Ring Maya","coupon":"MAYA10","order_total":17.19,"state":"Placed",
+		"order":{"details":{"id":50012,"instructions":"Ring Maya","coupon":"MAYA10","order_total":17.19,
+		"state":"Placed",
 		"ext_platforms":[{"id":"880","name":"web"}],"flags":[{"path":"items[0]","code":"differs","message":"Maya"}]},
 		"items":[{"id":7,"merchant_id":"I-1","title":"Latte","instructions":"for Maya","price":4.50,"tags":["hot"]}],
 		"store":{"id":1,"name":"Market","address":"900 Market"},"next_states":["Acknowledged"]}}`)))
@@ -134,7 +135,8 @@ func TestScrubKeepsAmountsItemsIdsAndStates(t *testing.T) {
 func TestScrubRemovesEveryTextThatIsNotKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringMatching("[a-z_]{1,12}").Draw(t, "key")
-		scrubbed := string(customer.Scrub([]byte(`{"` + key + `_note":["CANARY",{"x":"CANARY"}],"customer":[{"n":5551234}]}`)))
+		scrubbed := string(customer.Scrub([]byte(
+			`{"` + key + `_note":["CANARY",{"x":"CANARY"}],"customer":[{"n":5551234}]}`)))
 		require.NotContains(t, scrubbed, "CANARY")
 		require.NotContains(t, scrubbed, "5551234")
 	})

@@ -47,7 +47,8 @@ func ParseRetention(text string) (Retention, error) {
 	}
 	days, err := strconv.Atoi(text)
 	if err != nil || days < 1 || days > maxKeepDays {
-		return 0, core.Errorf(core.Invalid, "keep-personal-data must be off, or a number of days from 1 to %d", maxKeepDays)
+		return 0, core.Errorf(core.Invalid, "keep-personal-data must be off, or a number of days from 1 to %d",
+			maxKeepDays)
 	}
 	return Retention(days), nil
 }

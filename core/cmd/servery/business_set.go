@@ -29,18 +29,15 @@ type businessSet struct {
 
 // Run applies the flags, if there are any, and prints the settings of the business.
 func (c businessSet) Run(ctx context.Context, out output) error {
-	if _, err := c.listing(); err != nil {
-		return err
-	}
-	if _, err := customer.ParseRetention(cmp.Or(c.KeepPersonalData, "off")); err != nil {
+	_, err := c.listing()
+	_, keepErr := customer.ParseRetention(cmp.Or(c.KeepPersonalData, "off"))
+	if err := cmp.Or(err, keepErr); err != nil {
 		return err
 	}
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		records := consoleview.New(db)
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
-			change := access.Change{Business: c.Business, Actor: "cli", Action: "business.watch",
-				Why: "servery business set"}
-			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, change); err != nil {
+			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, c.change("business.watch")); err != nil {
 				return err
 			}
 		}
@@ -55,7 +52,8 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		keep, err := c.setRetention(ctx, db)
+		keep, err := customers.New(db).ChangeRetention(ctx, c.Business, c.KeepPersonalData,
+			c.change("business.personal_data"))
 		if err != nil {
 			return err
 		}
@@ -64,7 +62,8 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		return out.show(c.JSON, settings,
 			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t, "+
 				"new stores without platform lists are listed on: %s, days until personal data is erased: %s\n",
-			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing, keep)
+			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing,
+			keep)
 	})
 }
 
@@ -82,25 +81,11 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	if listing, err = c.listing(); err != nil || listing == "" {
 		return records.DefaultListing(ctx, c.Business)
 	}
-	change := access.Change{Business: c.Business, Actor: "cli", Action: "business.list_stores",
-		Why: "servery business set"}
-	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, change)
+	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, c.change("business.list_stores"))
 }
 
-// setRetention sets the retention of personal data if the flag is set, and returns the setting.
-func (c businessSet) setRetention(ctx context.Context, db *postgres.DB) (customer.Retention, error) {
-	records := customers.New(db)
-	keep, err := records.PersonalDataRetention(ctx, c.Business)
-	if err != nil || c.KeepPersonalData == "" {
-		return keep, err
-	}
-	to, err := customer.ParseRetention(c.KeepPersonalData)
-	if err != nil {
-		return keep, err
-	}
-	change := access.Change{Business: c.Business, Actor: "cli", Action: "business.personal_data",
-		Why: "servery business set"}
-	return to, records.SetPersonalDataRetention(ctx, c.Business, keep, to, change)
+func (c businessSet) change(action string) access.Change {
+	return access.Change{Business: c.Business, Actor: "cli", Action: action, Why: "servery business set"}
 }
 
 func (c businessSet) applyTo(w *console.MonitoringRules) (err error) {

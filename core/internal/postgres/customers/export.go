@@ -13,8 +13,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// ExportCustomer records an export of a customer in the audit trail. It returns the orders to read with ExportOrder, the
-// newest first: at most customer.MaxExported. It returns Invalid for a name.
+// ExportCustomer records an export of a customer in the audit trail. It returns the orders to read with ExportOrder,
+// the newest first: at most customer.MaxExported. It returns Invalid for a name.
 func (s Store) ExportCustomer(ctx context.Context, business core.BusinessID, subject customer.Subject,
 	change access.Change) (orders []int64, err error) {
 	if !subject.IsOnePerson() {

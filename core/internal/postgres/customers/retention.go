@@ -64,6 +64,20 @@ func (s Store) SetPersonalDataRetention(ctx context.Context, business core.Busin
 	})
 }
 
+// ChangeRetention stores the retention that a text names, unless it is "". It returns the retention.
+func (s Store) ChangeRetention(ctx context.Context, business core.BusinessID, text string,
+	change access.Change) (customer.Retention, error) {
+	before, err := s.PersonalDataRetention(ctx, business)
+	if err != nil || text == "" {
+		return before, err
+	}
+	to, err := customer.ParseRetention(text)
+	if err != nil {
+		return before, err
+	}
+	return to, s.SetPersonalDataRetention(ctx, business, before, to, change)
+}
+
 // Sweep erases the personal data that businesses keep no longer, in short transactions. Any replica may call it; one
 // at a time works on a business.
 func (s Store) Sweep(ctx context.Context) error {

@@ -101,7 +101,8 @@ func (s Store) CustomerExtent(ctx context.Context, business core.BusinessID,
 const eventWindow = time.Minute
 
 // deliveriesOf returns the ids of the deliveries of events.
-func deliveriesOf(ctx context.Context, in bun.IDB, business core.BusinessID, events []core.ID) (ids []string, err error) {
+func deliveriesOf(ctx context.Context, in bun.IDB, business core.BusinessID,
+	events []core.ID) (ids []string, err error) {
 	first, last := make([]core.ID, len(events)), make([]core.ID, len(events))
 	for i, id := range events {
 		at := core.TimeOf(id)
