@@ -38,7 +38,8 @@ func newCustomerHarness(t *testing.T) *customerHarness {
 func person(phone string) string {
 	return fmt.Sprintf(`,"delivery_type":"self","instructions":"Ask for Canary","coupon":"CANARY10",
 		"customer":{"name":"Zoë Canarybird","email":"Zoe@Canary.example","phone":%q,"address":{
-		"line_1":"1 Canary Wharf","line_2":"Canary flat","landmark":"Canary gate","city":"Canary City","sub_locality":"Canary Town",
+		"line_1":"1 Canary Wharf","line_2":"Canary flat","landmark":"Canary gate","city":"Canary City",
+		"sub_locality":"Canary Town",
 		"pin":"CANARY","latitude":37.123454321,"longitude":-122.123454321}}`, phone)
 }
 
