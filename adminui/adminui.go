@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/adminui/audit"
 	"github.com/servery-hub/servery/adminui/calls"
 	"github.com/servery-hub/servery/adminui/checklist"
+	"github.com/servery-hub/servery/adminui/customers"
 	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/history"
 	"github.com/servery-hub/servery/adminui/items"
@@ -69,6 +70,10 @@ type Database interface {
 	users.Reader
 	audit.Reader
 	search.Searcher
+	customers.Finder
+	customers.Eraser
+	customers.Exporter
+	settings.PersonalData
 	ChangeToken(ctx context.Context, business core.BusinessID) (string, error)
 }
 
@@ -122,7 +127,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 	return []shell.Page{
 		s.Page(),
 		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}.Page(),
-		search.Pages{Searcher: db}.Page(),
+		search.Pages{Searcher: db, Customers: db}.Page(),
 		home.Page(),
 		failures.HubPage(),
 		plugins.Pages{Registry: config.Plugins, Controller: db}.Page(),
@@ -136,14 +141,15 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		orders.Pages{Deliveries: deliveriesReader, Bodies: db, Orders: config.Orders, Lister: db, Timeline: db,
 			Notifier: db, Actions: config.Actions, Changes: config.Menus}.Page(),
 		calls.Pages{Calls: db}.Page(),
+		customers.Pages{Finder: db, Eraser: db, Exporter: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),
 		items.Pages{Items: db, Plugins: config.Plugins}.Page(),
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),
 		keys.Pages{Lister: db, Issuer: db, Clock: config.Clock}.Page(),
-		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, Plugins: config.Plugins,
-			BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
+		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, PersonalData: db,
+			Plugins: config.Plugins, BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
 		checklist.Pages{Facts: config.Checklist, BaseURL: config.BaseURL}.Page(),
 		sandbox.Pages{Runner: config.Sandbox}.Page(),
 		trail.Page(),

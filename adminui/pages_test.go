@@ -30,8 +30,8 @@ func sampleIDs(f *fake) map[string]string {
 	return map[string]string{
 		"audit/": f.audit[0].ID.String(), "plugins/": "aggregator-a", "users/": "2",
 		"b/7/audit/": f.audit[0].ID.String(), "b/7/calls/": f.calls[1].ID.String(),
-		"b/7/deliveries/": f.deliveries[1].ID.String(),
-		"b/7/history/":    revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
+		"b/7/customers/": "phone-00000000000000ff", "b/7/deliveries/": f.deliveries[1].ID.String(),
+		"b/7/history/": revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
 		"b/7/orders/": "10412", "b/7/problems/": "31", "b/7/stores/": "1040", "b/7/webhooks/": "3",
 	}
 }

@@ -13,6 +13,7 @@ CREATE TABLE businesses (
     previous_callback_secret_expires_at   timestamptz,
     previous_callback_secret_2            bytea,          -- sealed; null: none
     previous_callback_secret_2_expires_at timestamptz,
+    customer_key                          bytea NOT NULL, -- sealed; keys the hashes that find a customer's orders
     -- The platforms that list a store without platform lists: none, as the specification says, or all.
     list_stores                           text NOT NULL DEFAULT 'none' CHECK (list_stores IN ('none', 'all')),
     created_at                            timestamptz NOT NULL
@@ -177,14 +178,22 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_of_object ON audit (business_id, object, id);
 
--- The audit trail is append-only, also for the role of the hub.
+-- The audit trail is append-only, also for the role of the hub. One change is possible: the detail of an entry is
+-- replaced by a mark, because it may have personal data that is erased.
 CREATE FUNCTION reject_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the audit trail is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON audit
     FOR EACH STATEMENT EXECUTE FUNCTION reject_audit_change();
+CREATE TRIGGER only_erase BEFORE UPDATE ON audit
+    FOR EACH ROW
+    WHEN (NEW.detail <> '{"erased": true}'
+        OR (OLD.business_id, OLD.id, OLD.at, OLD.actor, OLD.action, OLD.object)
+            IS DISTINCT FROM (NEW.business_id, NEW.id, NEW.at, NEW.actor, NEW.action, NEW.object))
+    EXECUTE FUNCTION reject_audit_change();
 REVOKE UPDATE, DELETE, TRUNCATE ON audit FROM PUBLIC;
 REVOKE UPDATE, DELETE, TRUNCATE ON audit FROM CURRENT_USER;
+GRANT UPDATE (detail) ON audit TO CURRENT_USER;
 
 SELECT enable_rls();

@@ -1,3 +1,3 @@
-DROP TABLE followed_resends, rejected_orders, order_repeats, pending_cancellations, out_of_stock_reports,
-    rider_statuses, order_states, orders;
+DROP TABLE personal_data_rules, customer_erasures, followed_resends, rejected_orders, order_repeats,
+    pending_cancellations, out_of_stock_reports, rider_statuses, order_states, orders;
 DROP SEQUENCE order_id_blocks;

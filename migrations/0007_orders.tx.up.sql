@@ -24,6 +24,8 @@ CREATE TABLE orders (
     escalated_at      timestamptz,                      -- when its acknowledgement became overdue
     created_at        timestamptz NOT NULL,
     updated_at        timestamptz NOT NULL,
+    customer_hashes   bigint[] NOT NULL DEFAULT '{}',   -- of phone, email and name; keyed by businesses.customer_key
+    erased_at         timestamptz,                      -- when its personal data was erased; null: never
     PRIMARY KEY (business_id, id),
     UNIQUE (business_id, platform, platform_order_id)
 ) WITH (fillfactor = 90);
@@ -33,6 +35,36 @@ CREATE INDEX orders_escalated ON orders (business_id, created_at, id) WHERE esca
 CREATE INDEX orders_unnotified ON orders (business_id, created_at, id) WHERE unnotified;
 -- Scheduled orders are kept until their day, and so are their events.
 CREATE INDEX orders_scheduled ON orders (business_id, placed_event) WHERE scheduled_for IS NOT NULL;
+
+-- A GIN index collects new entries and sorts them in later, so that intake pays less than for a row for each hash.
+CREATE INDEX orders_by_customer ON orders USING gin (customer_hashes);
+
+-- Requests to erase the personal data of a customer. A replica works on those that are not done.
+CREATE TABLE customer_erasures (
+    business_id  bigint NOT NULL REFERENCES businesses (id),
+    id           uuid NOT NULL,
+    kind         text NOT NULL CHECK (kind IN ('phone', 'email', 'order')),
+    hash         bigint NOT NULL,            -- as in orders.customer_hashes; 0: of an order
+    order_id     bigint NOT NULL,            -- 0: of a hash
+    actor        text NOT NULL,              -- such as user:admin@example.com
+    requested_at timestamptz NOT NULL,       -- later orders are not erased
+    erased       integer NOT NULL DEFAULT 0, -- orders
+    waiting      integer NOT NULL DEFAULT 0, -- orders with an unfinished delivery or call at the last run
+    done_at      timestamptz,                -- null: not done
+    PRIMARY KEY (business_id, id)
+);
+CREATE INDEX customer_erasures_open ON customer_erasures (requested_at, id) WHERE done_at IS NULL;
+CREATE UNIQUE INDEX customer_erasures_open_of_order ON customer_erasures (business_id, order_id)
+    WHERE order_id <> 0 AND done_at IS NULL;
+
+-- For how long businesses keep personal data. Without a row it is as long as the orders.
+CREATE TABLE personal_data_rules (
+    business_id  bigint PRIMARY KEY REFERENCES businesses (id),
+    keep_days    integer NOT NULL,                       -- 0: as long as the orders
+    -- The last order, by placing time, that was erased or has an open erasure.
+    erased_until timestamptz NOT NULL DEFAULT '-infinity',
+    erased_order bigint NOT NULL DEFAULT 0
+);
 
 -- The states of an order after Placed.
 CREATE TABLE order_states (

@@ -92,6 +92,8 @@ CREATE TABLE call_attempts (
     total_us         integer NOT NULL
 ) PARTITION BY RANGE (call_id);
 CREATE INDEX call_attempts_by_call ON call_attempts (business_id, call_id, n);
+-- Locations of riders have attempts and no row in calls.
+CREATE INDEX call_attempts_of_order ON call_attempts (business_id, order_id) WHERE order_id <> 0;
 CREATE TABLE call_attempts_other PARTITION OF call_attempts DEFAULT;
 
 SELECT enable_rls();

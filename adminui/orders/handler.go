@@ -259,6 +259,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
 		Causes: cause.Order(orderFacts, v.Now, v.Zone), Links: []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}}
 	if v.MayAct() {
+		head.Links = append(head.Links, ui.Link{Href: v.Link("customers/order-" + c.Params("id") + "/"),
+			Label: text.CustomerData})
 		if head.Buttons, err = p.actionButtons(ctx, v, id, record.Platform); err != nil {
 			return err
 		}

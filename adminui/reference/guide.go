@@ -33,7 +33,7 @@ var guideGroups = []struct {
 }{
 	{"Start", []string{"first-sync", "concepts", "sandbox", "clients", "moving"}},
 	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
-	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
+	{"Operate", []string{"console", "data-protection", "configuration", "metrics", "plugins"}},
 	{"Look up", []string{errorsPageName, "behaviour", "changes"}},
 }
 

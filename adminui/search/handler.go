@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/customers"
 	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -17,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/customer"
 )
 
 // Searcher finds objects of businesses by a text.
@@ -24,8 +27,17 @@ type Searcher interface {
 	Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error)
 }
 
+// Customers finds customers.
+type Customers interface {
+	SearchCustomer(ctx context.Context, business core.BusinessID, text string,
+		change access.Change) (customer.Subject, error)
+}
+
 // Pages is the search page.
-type Pages struct{ Searcher Searcher }
+type Pages struct {
+	Searcher  Searcher
+	Customers Customers
+}
 
 // Page returns the descriptor of the page.
 func (p Pages) Page() shell.Page {
@@ -33,6 +45,7 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path,
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.Search),
+			shell.Post(path+"customers/", access.Support, p.SearchCustomer),
 		}}
 }
 
@@ -78,7 +91,41 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 			ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.LinkCell(title, hitLink(hit)), ui.T(hit.Detail),
 				ui.T(names[hit.Business])}})
 	}
-	return v.Show(c, shell.Head{Title: fmt.Sprintf(text.Found, query)}, ui.ListOf(list))
+	head := shell.Head{Title: fmt.Sprintf(text.Found, query)}
+	if v.MayAct() && len(businesses) > 0 {
+		head.Buttons = []ui.Button{customerButton(query, businesses)}
+	}
+	return v.Show(c, head, ui.ListOf(list))
+}
+
+// businessesOffered bounds the businesses in which a customer can be searched for from here.
+const businessesOffered = 500
+
+// customerButton returns the button that searches for a customer of a business with the same text.
+func customerButton(query string, businesses []core.Business) ui.Button {
+	var options []ui.Option
+	for _, b := range businesses[:min(len(businesses), businessesOffered)] {
+		options = append(options, ui.Option{Value: fmt.Sprint(b.ID), Label: b.Name})
+	}
+	return ui.Button{Label: text.CustomerSearch, Action: shell.SearchPath + "customers/", ReasonLabel: text.Why,
+		Help: fmt.Sprintf(text.CustomerOfText, query), Hidden: []ui.Option{{Label: "q", Value: query}},
+		Fields: []ui.Filter{{Name: "business", Label: text.CustomerIn, Options: options}}}
+}
+
+// SearchCustomer opens the page of a customer of a business.
+func (p Pages) SearchCustomer(c *fiber.Ctx, v *shell.PageContext) error {
+	id, err := strconv.ParseInt(shell.Field(c, "business"), 10, 64)
+	business := core.BusinessID(id)
+	if err != nil || !v.User.CanAccess(business) {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	change := v.Change(c, "customer.search")
+	change.Business = business
+	found, err := p.Customers.SearchCustomer(c.UserContext(), business, shell.Field(c, "q"), change)
+	if err != nil {
+		return err
+	}
+	return c.Redirect(customers.Link(business, found), http.StatusSeeOther)
 }
 
 var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery,

@@ -52,14 +52,15 @@ type Plugins interface {
 
 // Pages are the pages of settings.
 type Pages struct {
-	Platforms  Platforms
-	Keys       CallbackKeys
-	Monitoring Monitoring
-	Listing    Listing
-	Aliases    Aliases
-	Plugins    Plugins
-	BaseURL    string // of the hub for others; "": as in the request
-	Clock      core.Clock
+	Platforms    Platforms
+	Keys         CallbackKeys
+	Monitoring   Monitoring
+	Listing      Listing
+	Aliases      Aliases
+	PersonalData PersonalData
+	Plugins      Plugins
+	BaseURL      string // of the hub for others; "": as in the request
+	Clock        core.Clock
 }
 
 // Page returns the descriptor of the pages.
@@ -71,6 +72,7 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+"platforms/", access.Support, p.Add),
 			shell.Post(path+"watching/", access.Support, p.SetMonitoring),
 			shell.Post(path+"listing/", access.Support, p.ListStores),
+			shell.Post(path+"personal-data/", access.Admin, p.KeepPersonalData),
 			shell.Post(path+"alias/", access.Support, p.AddAlias),
 			shell.Post(path+"alias/sent/", access.Support, p.SendAlias),
 			shell.Post(path+"alias/remove/", access.Support, p.RemoveAlias),
@@ -119,8 +121,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
-		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(rules), ListingFact(listing)))}}
+	keep, err := p.PersonalData.PersonalDataRetention(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: text.Settings, Note: text.SettingsNote, Above: []templ.Component{
+		ui.FactsOf(append(monitoringFacts(rules), ListingFact(listing), personalDataFact(keep)))}}
 	if v.MayAct() {
 		served, err := p.serverOptions(c.UserContext())
 		if err != nil {
@@ -131,6 +137,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
 			monitoringButton(v, rules), listingButton(v, listing)}
+	}
+	if v.User.Role == access.Admin {
+		head.Buttons = append(head.Buttons, personalDataButton(v, keep))
 	}
 	return v.ShowList(c, head, list, "after", keys)
 }

@@ -23,27 +23,33 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 		return r.stdout
 	}
 	require.JSONEq(t, `{"acknowledge-within":"hub","pos-silent-after":"hub","close-silent-stores":false,
-		"list-stores":"none"}`, settings())
+		"list-stores":"none","keep-personal-data":"off"}`, settings())
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true,
-		"list-stores":"none"}`,
+		"list-stores":"none","keep-personal-data":"off"}`,
 		settings("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true,
-		"list-stores":"all"}`,
+		"list-stores":"all","keep-personal-data":"off"}`,
 		settings("--list-stores", "all", "--pos-silent-after", "hub"), "what is not given stays")
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false,
-		"list-stores":"all"}`,
+		"list-stores":"all","keep-personal-data":"off"}`,
 		settings("--no-close-silent-stores"))
+	require.Contains(t, settings("--keep-personal-data", "90"), `"keep-personal-data":"90"`)
+	require.Contains(t, settings("--keep-personal-data", "off"), `"keep-personal-data":"off"`)
 	require.Equal(t,
 		"business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false, "+
-			"new stores without platform lists are listed on: all\n",
+			"new stores without platform lists are listed on: all, days until personal data is erased: off\n",
 		set().stdout)
 	wrong := set("--acknowledge-within", "soon")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, "acknowledge-within must be")
+	wrong = set("--keep-personal-data", "soon")
+	require.Equal(t, 1, wrong.status)
+	require.Contains(t, wrong.stderr, "keep-personal-data must be off")
 	wrong = set("--list-stores", "some")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, `list-stores must be all or none, not "some"`)
-	for _, flags := range [][]string{nil, {"--close-silent-stores"}, {"--list-stores", "all"}} {
+	for _, flags := range [][]string{nil, {"--close-silent-stores"}, {"--list-stores", "all"},
+		{"--keep-personal-data", "5"}} {
 		r := servery(t, env, append([]string{"business", "set", "--business", "9"}, flags...)...)
 		require.Equal(t, 1, r.status)
 		require.Contains(t, r.stderr, "no business")

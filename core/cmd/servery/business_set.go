@@ -8,8 +8,10 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/store"
 )
@@ -21,20 +23,21 @@ type businessSet struct {
 	POSSilentAfter    string `placeholder:"15m" help:"Time until a POS is silent: 0 is never, hub its default."`
 	CloseSilentStores *bool  `negatable:"" help:"Close stores on the platforms while their POS is silent."`
 	ListStores        string `placeholder:"all|none" help:"Platforms of new stores that have no platform lists."`
+	KeepPersonalData  string `placeholder:"90|off" help:"Days until personal data of orders is erased."`
 	JSON              bool   `help:"Print JSON."`
 }
 
 // Run applies the flags, if there are any, and prints the settings of the business.
 func (c businessSet) Run(ctx context.Context, out output) error {
-	if _, err := c.listing(); err != nil {
+	_, err := c.listing()
+	_, keepErr := customer.ParseRetention(cmp.Or(c.KeepPersonalData, "off"))
+	if err := cmp.Or(err, keepErr); err != nil {
 		return err
 	}
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		records := consoleview.New(db)
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
-			change := access.Change{Business: c.Business, Actor: "cli", Action: "business.watch",
-				Why: "servery business set"}
-			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, change); err != nil {
+			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, c.change("business.watch")); err != nil {
 				return err
 			}
 		}
@@ -49,12 +52,18 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
+		keep, err := customers.New(db).ChangeRetention(ctx, c.Business, c.KeepPersonalData,
+			c.change("business.personal_data"))
+		if err != nil {
+			return err
+		}
 		settings := w.Flags()
-		settings["list-stores"] = listing
+		settings["list-stores"], settings["keep-personal-data"] = listing, keep.String()
 		return out.show(c.JSON, settings,
 			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t, "+
-				"new stores without platform lists are listed on: %s\n",
-			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing)
+				"new stores without platform lists are listed on: %s, days until personal data is erased: %s\n",
+			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing,
+			keep)
 	})
 }
 
@@ -72,9 +81,11 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	if listing, err = c.listing(); err != nil || listing == "" {
 		return records.DefaultListing(ctx, c.Business)
 	}
-	change := access.Change{Business: c.Business, Actor: "cli", Action: "business.list_stores",
-		Why: "servery business set"}
-	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, change)
+	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, c.change("business.list_stores"))
+}
+
+func (c businessSet) change(action string) access.Change {
+	return access.Change{Business: c.Business, Actor: "cli", Action: action, Why: "servery business set"}
 }
 
 func (c businessSet) applyTo(w *console.MonitoringRules) (err error) {

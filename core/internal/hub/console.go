@@ -9,6 +9,7 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
@@ -61,6 +62,7 @@ type (
 	webhookStore  = deliveries.Webhooks
 	storeStore    = stores.Store
 	aliasStore    = aliases.Store
+	customerStore = customers.Store
 )
 
 // consoleRecords combines them (adminui.Database).
@@ -73,9 +75,11 @@ type consoleRecords struct {
 	webhookStore
 	storeStore
 	aliasStore
+	customerStore
 }
 
 func newConsoleRecords(db *postgres.DB) consoleRecords {
 	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
-		deliveries.NewWebhooks(db), stores.New(db), aliases.New(db)}
+		deliveries.NewWebhooks(db), stores.New(db), aliases.New(db),
+		customers.New(db)}
 }

@@ -7,6 +7,7 @@ import (
 
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
@@ -48,8 +49,8 @@ func (h *Hub) maintain(ctx context.Context) (retention, next time.Duration) {
 	return retention, time.Hour
 }
 
-// housekeep synchronises the clock, wakes the queue, deletes expired nonces and maintains the partitions, until the
-// context ends. The first maintenance is after the time then.
+// housekeep synchronises the clock, wakes the queue, deletes expired nonces, erases personal data and maintains the
+// partitions, until the context ends. The first maintenance is after the time then.
 func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(first)
 	defer clock.Stop()
@@ -61,7 +62,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			return
 		case <-clock.C:
 			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx))
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), customers.New(h.db).Erase(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)
 			partitions.Reset(next)
@@ -69,7 +70,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
 					deliveries.New(h.db).DropOldProblems(ctx, retention))
 			}
-			err = errors.Join(err, h.riders.Sweep(ctx))
+			err = errors.Join(err, h.riders.Sweep(ctx), customers.New(h.db).Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("maintenance failed", "error", err)

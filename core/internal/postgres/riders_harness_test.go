@@ -30,8 +30,14 @@ type riderHarness struct {
 
 func newRiderHarness(t *testing.T) *riderHarness {
 	t.Helper()
+	return newRiderHarnessOn(t, hubtest.DatabaseURL(t))
+}
+
+// newRiderHarnessOn is newRiderHarness on an empty database.
+func newRiderHarnessOn(t *testing.T, address string) *riderHarness {
+	t.Helper()
 	clock := clocktest.New()
-	db := hubtest.Database(t, clock)
+	db := hubtest.Open(t, address, clock)
 	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db),
 		calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)

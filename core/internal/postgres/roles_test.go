@@ -129,5 +129,11 @@ func TestAuditTrailIsAppendOnly(t *testing.T) {
 		require.ErrorContains(t, db.Try(statement), "permission denied", statement)
 		require.ErrorContains(t, superuser.Try(statement), "append-only", statement)
 	}
+	for _, statement := range []string{`UPDATE audit SET detail = '{}'`,
+		`UPDATE audit SET detail = '{"erased": true, "actor": "me"}'`} {
+		require.ErrorContains(t, db.Try(statement), "append-only", statement)
+	}
+	require.ErrorContains(t, superuser.Try(`UPDATE audit SET detail = '{"erased": true}', actor = 'me'`), "append-only")
+	require.NoError(t, db.Try(`UPDATE audit SET detail = '{"erased": true}'`), "personal data can be erased")
 	require.Equal(t, 1, pgtest.AuditEntries(t, db, "test"))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
@@ -123,20 +124,25 @@ func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecr
 	platforms []core.Platform) (core.BusinessID, error) {
 	err := a.db.InTx(ctx, func(tx bun.Conn) error {
 		err := tx.QueryRowContext(ctx,
-			`INSERT INTO businesses (name, country, timezone, currency, callback_secret, created_at)
-			VALUES (?, ?, ?, ?, '', ?) RETURNING id`, b.Name, b.Country, b.Timezone, b.Currency,
+			`INSERT INTO businesses (name, country, timezone, currency, callback_secret, customer_key, created_at)
+			VALUES (?, ?, ?, ?, '', '', ?) RETURNING id`, b.Name, b.Country, b.Timezone, b.Currency,
 			b.CreatedAt).Scan(&b.ID)
 		if err != nil {
 			return fmt.Errorf("storing the business: %w", err)
 		}
-		// The secret is bound to the id, which exists only now.
+		// The secrets are bound to the id, which exists only now.
 		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackAssociatedData(b.ID), []byte(callbackSecret))
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ? WHERE id = ?`, sealed, b.ID)
+		customers, err := a.db.SealIn(ctx, tx, customer.KeyAssociatedData(b.ID), customer.NewKey())
 		if err != nil {
-			return fmt.Errorf("storing the callback secret: %w", err)
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ?, customer_key = ? WHERE id = ?`, sealed,
+			customers, b.ID)
+		if err != nil {
+			return fmt.Errorf("storing the secrets of the business: %w", err)
 		}
 		for _, p := range platforms {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`,

@@ -1,7 +1,8 @@
 -- name: place
 -- prepare: state text, now timestamptz, order_businesses bigint[], order_ids bigint[], platforms text[], refs text[]
 -- prepare: stores bigint[], bulks boolean[], delivery_types text[], flags smallint[], placed_events uuid[]
--- prepare: actors text[], order_due bigint[], kinds text[], unnotified boolean[], id_blocks integer
+-- prepare: actors text[], order_due bigint[], kinds text[], unnotified boolean[], customers text[]
+-- prepare: id_blocks integer
 -- Stores orders with their events and deliveries, in key order, so that concurrent statements do not deadlock. It skips
 -- orders that another transaction has stored. It skips all orders of a business with outdated cached values. Returns
 -- the positions of the snapshots of such values, the ids of the stored orders, and the first ids of new blocks of ids.
@@ -10,7 +11,8 @@ WITH
 accepted AS (
     INSERT INTO orders (
         business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
-        placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified
+        placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified,
+        customer_hashes
     )
     SELECT
         business,
@@ -29,12 +31,15 @@ accepted AS (
         ?now::timestamptz,
         to_timestamp(nullif(due, 0) / 1000.0),
         kind,
-        unnotified
+        unnotified,
+        customer::bigint[]
     FROM unnest(
         ?order_businesses::bigint[], ?order_ids::bigint[], ?platforms::text[], ?refs::text[], ?stores::bigint[],
         ?bulks::boolean[], ?delivery_types::text[], ?flags::smallint[], ?placed_events::uuid[], ?actors::text[],
-        ?order_due::bigint[], ?kinds::text[], ?unnotified::boolean[]
-    ) AS placed (business, id, platform, ref, store, bulk, delivery_type, flags, event, actor, due, kind, unnotified)
+        ?order_due::bigint[], ?kinds::text[], ?unnotified::boolean[], ?customers::text[]
+    ) AS placed (
+        business, id, platform, ref, store, bulk, delivery_type, flags, event, actor, due, kind, unnotified, customer
+    )
     WHERE business <> ALL (ARRAY(SELECT business FROM stale))
     ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
     RETURNING id
@@ -89,6 +94,8 @@ SELECT
     business.name,
     store.geo_latitude::text,
     store.geo_longitude::text,
+    business.country,
+    business.customer_key,
     (SELECT cache_snapshot())
 FROM unnest(?businesses::bigint[], ?platforms::text[], ?stores::text[]) AS wanted (business, platform, store)
 JOIN businesses business ON business.id = wanted.business

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
@@ -47,15 +48,16 @@ func keyOf(a *order.PlaceRequest) orderKey {
 
 // placedOrder is an order that the transaction stores.
 type placedOrder struct {
-	key      orderKey
-	arrivals []int // the first created it, the others repeat it
-	id       int64
-	event    core.Event
-	store    int64
-	relay    *order.Relay
-	servedBy string // core.Platform.ServedBy
-	accept   relay.Accept
-	stored   bool // false: another transaction stored it first, or its business is stale
+	key       orderKey
+	arrivals  []int // the first created it, the others repeat it
+	id        int64
+	event     core.Event
+	store     int64
+	relay     *order.Relay
+	servedBy  string // core.Platform.ServedBy
+	accept    relay.Accept
+	customers customer.Index
+	stored    bool // false: another transaction stored it first, or its business is stale
 }
 
 // price reads what the orders need, prices them and creates their events.
@@ -114,7 +116,7 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 	}
 	return &placedOrder{
 		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
-		servedBy: setting.Platform.ServedBy, accept: setting.accept,
+		servedBy: setting.Platform.ServedBy, accept: setting.accept, customers: setting.customers,
 		event: core.Event{
 			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, OrderID: id,
 			Sequence: 1, Trace: a.Trace,

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/order"
@@ -30,6 +31,7 @@ type storedContext struct {
 	accept            relay.Accept // of the platform
 	versions          menuVersions
 	timings, timezone string
+	customers         customer.Index
 }
 
 // orderContext is the pricing context of an order, with the cached menu.
@@ -40,6 +42,7 @@ type orderContext struct {
 	loaded     map[entryName]bool
 	accept     relay.Accept             // of the platform
 	namedItems map[int64]map[int64]bool // items of the orders that a tax or charge names
+	customers  customer.Index
 }
 
 // exists reports whether the business has the store and the platform.
@@ -118,7 +121,7 @@ func (b *intakeBatch) readContexts() error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		key, read, err := scanContext(rows)
+		key, read, err := b.scanContext(rows)
 		if err != nil {
 			return err
 		}
@@ -135,7 +138,8 @@ func (b *intakeBatch) readContexts() error {
 // setContext sets a context of the batch.
 func (b *intakeBatch) setContext(key contextKey, stored cache.Entry[storedContext]) error {
 	s := &orderContext{PricingContext: stored.Value.PricingContext, snapshot: stored.Snapshot,
-		accept: stored.Value.accept, loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{}}
+		accept: stored.Value.accept, customers: stored.Value.customers, loaded: map[entryName]bool{},
+		namedItems: map[int64]map[int64]bool{}}
 	s.Items, s.Options = map[string]*order.MenuItem{}, map[string]*order.MenuOption{}
 	if s.exists() {
 		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, stored.Value.versions)
@@ -149,18 +153,21 @@ func (b *intakeBatch) setContext(key contextKey, stored cache.Entry[storedContex
 	return nil
 }
 
-func scanContext(rows *sql.Rows) (key contextKey, read cache.Entry[storedContext], err error) {
+func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, read cache.Entry[storedContext], err error) {
 	var listing store.Listing
 	var least, latitude, longitude *string
+	var sealed []byte
 	s := &read.Value
 	if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
 		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 		pgdialect.Array(&listing.Included),
 		&s.Store.PlatformStoreID, &s.versions.catalogue, &s.versions.store, &s.timings, &s.timezone, &least,
-		&s.Name, &latitude, &longitude, &read.Snapshot); err != nil {
+		&s.Name, &latitude, &longitude, &s.customers.Country, &sealed, &read.Snapshot); err != nil {
 		return key, read, fmt.Errorf("reading stores: %w", err)
 	}
+	// A key that cannot be opened fails no order: the customer is then not found.
+	s.customers.Key, _ = b.db.Sealer().Open(customer.KeyAssociatedData(key.business), sealed)
 	s.versions.epoch = read.Epoch()
 	s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
 	return key, read, s.setNumbers(map[**core.Amount]*string{

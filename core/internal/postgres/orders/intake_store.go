@@ -107,18 +107,19 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 		make([]int64, n)
 	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n), make([]string, n)
-	bulks, unnotified := make([]bool, n), make([]bool, n)
+	bulks, unnotified, customers := make([]bool, n), make([]bool, n), make([]string, n)
 	now := b.db.Clock().Now()
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
 			int64(min(len(details.Flags), math.MaxInt16))
 		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
-			string(details.Platforms[0].DeliveryMode),
-			string(details.Kind)
+			string(details.Platforms[0].DeliveryMode), string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
 			details.ScheduledFor()
 		unnotified[i] = !receivers.HasReceiver(p.event.ID)
+		who := &p.relay.Customer
+		customers[i] = p.customers.Array(who.Name, who.Email, who.Phone)
 		now = p.event.At
 	}
 	return postgres.Args{
@@ -127,7 +128,7 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(carriers),
 		"flags": postgres.Array(flags), "placed_events": postgres.Array(events), "actors": postgres.Array(actors),
 		"order_due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(unnotified),
-		"id_blocks": b.ids.missing(),
+		"customers": postgres.Array(customers), "id_blocks": b.ids.missing(),
 	}
 }
 

@@ -91,9 +91,7 @@ func (o Store) List(ctx context.Context, business core.BusinessID,
 		var created, updated time.Time
 		var escalated sql.NullTime
 		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.DeliveryMode,
-			&s.Bulk,
-			&s.Flags,
-			&s.Reference, &created, &updated, &escalated); err != nil {
+			&s.Bulk, &s.Flags, &s.Reference, &created, &updated, &escalated); err != nil {
 			return nil, next, fmt.Errorf("reading orders: %w", err)
 		}
 		if len(list) == f.Limit {
@@ -130,23 +128,15 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 				return fmt.Errorf("deleting old orders: %w", err)
 			}
 		}
-		if _, err := o.db.Bun().ExecContext(ctx,
-			`DELETE FROM calls WHERE business_id = ? AND order_id = 0 AND state <> 'waiting' AND created_at < ?`,
-			business, before); err != nil {
-			return fmt.Errorf("deleting old rejections of orders: %w", err)
-		}
-		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM pending_cancellations WHERE business_id = ? AND at < ?`,
-			business, before); err != nil {
-			return fmt.Errorf("deleting old cancellations of orders: %w", err)
-		}
-		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM rejected_orders WHERE business_id = ? AND last_at < ?`,
-			business, before); err != nil {
-			return fmt.Errorf("deleting old rejected orders: %w", err)
-		}
-		if _, err := o.db.Bun().ExecContext(ctx,
-			`DELETE FROM unnotified_switches WHERE business_id = ? AND reference < ?`,
-			business, core.FirstID(before)); err != nil {
-			return fmt.Errorf("deleting old references of availability changes: %w", err)
+		for _, statement := range []string{
+			`DELETE FROM calls WHERE business_id = ?0 AND order_id = 0 AND state <> 'waiting' AND created_at < ?1`,
+			`DELETE FROM pending_cancellations WHERE business_id = ?0 AND at < ?1`,
+			`DELETE FROM rejected_orders WHERE business_id = ?0 AND last_at < ?1`,
+			`DELETE FROM unnotified_switches WHERE business_id = ?0 AND reference < ?2`,
+		} {
+			if _, err := o.db.Bun().ExecContext(ctx, statement, business, before, core.FirstID(before)); err != nil {
+				return fmt.Errorf("deleting old records of orders: %w", err)
+			}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -30,6 +31,8 @@ var sealedColumns = []sealedColumn{
 		func(b core.BusinessID, _ string) string { return outbox.CallbackAssociatedData(b) }},
 	{"businesses", "previous_callback_secret_2", "id", "id", "bigint",
 		func(b core.BusinessID, _ string) string { return outbox.CallbackAssociatedData(b) }},
+	{"businesses", "customer_key", "id", "id", "bigint",
+		func(b core.BusinessID, _ string) string { return customer.KeyAssociatedData(b) }},
 	{"webhooks", "headers", "business_id", "id", "bigint",
 		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "headers") }},
 	{"webhooks", "secret", "business_id", "id", "bigint",

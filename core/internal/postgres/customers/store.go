@@ -1,0 +1,146 @@
+// Package customers finds the orders of a customer, exports what is stored about them, and erases their personal data.
+package customers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/customer"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// Store finds customers by keyed hashes.
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// index returns the index of a business. It returns NotFound if there is no such business.
+func (s Store) index(ctx context.Context, business core.BusinessID) (customer.Index, error) {
+	var x customer.Index
+	var sealed []byte
+	err := s.db.Tenant(business).QueryRowContext(ctx, `SELECT country, customer_key FROM businesses WHERE id = ?`,
+		business).Scan(&x.Country, &sealed)
+	if err != nil {
+		return x, postgres.NotFound(err, "there is no business %d", business)
+	}
+	x.Key, err = s.db.Sealer().Open(customer.KeyAssociatedData(business), sealed)
+	return x, err
+}
+
+// SearchCustomer returns the customer that a text names: a telephone number, an email address or a name. The audit
+// trail records the hash and not the text. It returns Invalid for any other text.
+func (s Store) SearchCustomer(ctx context.Context, business core.BusinessID, text string,
+	change access.Change) (customer.Subject, error) {
+	x, err := s.index(ctx, business)
+	if err != nil {
+		return customer.Subject{}, err
+	}
+	subject, err := x.Search(text)
+	if err != nil {
+		return subject, err
+	}
+	change.Object = subject.Object()
+	return subject, s.db.InTx(ctx, func(tx bun.Conn) error { return s.db.RecordAudit(ctx, tx, change) })
+}
+
+// matching is the condition that a row of orders is of the subject.
+func matching(subject customer.Subject) (only postgres.Conditions) {
+	if subject.Kind == customer.Order {
+		only.Add(true, "orders.id = ?", subject.Order)
+	} else {
+		only.Add(true, "orders.customer_hashes @> ARRAY[?::bigint]", subject.Hash)
+	}
+	return only
+}
+
+// OrdersOfCustomer returns orders of a customer, the newest first.
+//
+// The statements of this package run as the owner of the tables. PostgreSQL uses no GIN index below the policies of
+// the tenant role, because the operator of arrays is not leakproof.
+func (s Store) OrdersOfCustomer(ctx context.Context, business core.BusinessID, subject customer.Subject,
+	before console.OrderCursor, limit int) ([]console.Order, error) {
+	var page postgres.Conditions
+	page.Add(before.ID != 0, "(found.created_at, found.id) < (?, ?)", time.UnixMicro(before.Placed).UTC(), before.ID)
+	return postgres.Collect(ctx, s.db.Bun(), "reading the orders of a customer", func(o *console.Order) []any {
+		return []any{&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State,
+			&o.Placed}
+	}, bun.SafeQuery(queries.With("orders_of_customer", postgres.Args{
+		"business": business, "only": matching(subject), "page": page, "limit": limit,
+	})))
+}
+
+// CustomerExtent returns how much is stored about a customer.
+func (s Store) CustomerExtent(ctx context.Context, business core.BusinessID,
+	subject customer.Subject) (extent customer.Extent, err error) {
+	err = s.db.Bun().QueryRowContext(ctx, queries.With("extent", postgres.Args{
+		"business": business, "only": matching(subject), "now": s.db.Clock().Now(),
+	})).Scan(&extent.Orders, &extent.Erased, &extent.Unfinished, &extent.Calls)
+	if err != nil {
+		return extent, fmt.Errorf("counting the orders of a customer: %w", err)
+	}
+	var events []core.ID
+	if err := s.db.Bun().NewRaw(queries.With("events_of_customer", postgres.Args{
+		"business": business, "only": matching(subject),
+	})).Scan(ctx, &events); err != nil {
+		return extent, fmt.Errorf("reading the events of a customer: %w", err)
+	}
+	deliveries, err := deliveriesOf(ctx, s.db.Bun(), business, events)
+	extent.Deliveries = len(deliveries)
+	return extent, err
+}
+
+// eventWindow bounds the time between an event and its delivery, whose ids have the time.
+const eventWindow = time.Minute
+
+// deliveriesOf returns the ids of the deliveries of events.
+func deliveriesOf(ctx context.Context, in bun.IDB, business core.BusinessID,
+	events []core.ID) (ids []string, err error) {
+	first, last := make([]core.ID, len(events)), make([]core.ID, len(events))
+	for i, id := range events {
+		at := core.TimeOf(id)
+		first[i], last[i] = core.FirstID(at.Add(-eventWindow)), core.FirstID(at.Add(eventWindow))
+	}
+	if err := in.NewRaw(queries.With("deliveries_of_events", postgres.Args{
+		"business": business, "events": postgres.Array(events), "first": postgres.Array(first),
+		"last": postgres.Array(last),
+	})).Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("reading the deliveries of events: %w", err)
+	}
+	return ids, nil
+}
+
+// Erasures returns requests to erase personal data, the latest first, from before an id on. The zero id is the start.
+func (s Store) Erasures(ctx context.Context, business core.BusinessID, before core.ID,
+	limit int) ([]customer.Erasure, error) {
+	var only postgres.Conditions
+	only.Add(before != core.ID{}, "id < ?", before)
+	return postgres.Collect(ctx, s.db.Tenant(business), "reading erasures", func(e *customer.Erasure) []any {
+		return []any{&e.ID, &e.Subject.Kind, &e.Subject.Hash, &e.Subject.Order, &e.Actor, &e.At, &e.Erased, &e.Waiting,
+			nullTime{&e.DoneAt}}
+	}, bun.SafeQuery(`SELECT id, kind, hash, order_id, actor, requested_at, erased, waiting, done_at
+		FROM customer_erasures WHERE business_id = ? ? ORDER BY id DESC LIMIT ?`, business, only, limit))
+}
+
+// nullTime scans NULL as the zero time.
+type nullTime struct{ into *time.Time }
+
+// Scan implements sql.Scanner.
+func (n nullTime) Scan(value any) error {
+	switch value := value.(type) {
+	case nil:
+		*n.into = time.Time{}
+	case time.Time:
+		*n.into = value
+	default:
+		return errors.New("not a time")
+	}
+	return nil
+}
