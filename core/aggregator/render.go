@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -214,17 +212,6 @@ func noInterpretation(context.Context, relay.Response) (relay.Outcome, error) {
 	return relay.Outcome{}, nil
 }
 
-// contentOf returns all that a plan sends, and where to.
-func contentOf(plan *relay.Plan, access relay.Access) []string {
-	content := []string{access.BaseURLs[plan.Endpoint], plan.Method, plan.Path, string(plan.Body)}
-	for _, pairs := range []map[string]string{plan.Query, plan.Headers} {
-		for _, name := range slices.Sorted(maps.Keys(pairs)) {
-			content = append(content, name, pairs[name])
-		}
-	}
-	return content
-}
-
 // send sends a menu and interprets the response.
 func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResult {
 	var problems []publish.Problem
@@ -232,8 +219,7 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 		if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
-		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(),
-			&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(), responseForPlugin(response))
 		if err != nil {
 			return relay.Outcome{}, err
 		}
