@@ -67,7 +67,8 @@ CREATE TABLE call_attempts (
     error            text NOT NULL,             -- for people
     response_headers text NOT NULL,             -- JSON
     response_body    bytea NOT NULL,            -- the first 4 KiB
-    total_us         integer NOT NULL
+    total_us         integer NOT NULL,
+    step             text NOT NULL DEFAULT ''   -- of a plan with steps
 ) PARTITION BY RANGE (call_id);
 CREATE INDEX call_attempts_by_call ON call_attempts (business_id, call_id, n);
 CREATE TABLE call_attempts_other PARTITION OF call_attempts DEFAULT;

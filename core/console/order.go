@@ -87,6 +87,7 @@ type CallAttempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
 	Duration        time.Duration
+	Step            string // of a plan with several requests; "": it has one
 }
 
 // RiderLocation is the last known location of an order's rider.
