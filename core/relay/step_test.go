@@ -81,14 +81,19 @@ func (s *respondingSender) dispatch(ctx context.Context, d Dispatcher, steps []S
 	return d.Send(ctx, Call{ID: core.NewID(time.Now()), Since: d.Clock.Now()}, Plan{Steps: steps}, access, interpret)
 }
 
+// reader returns an interpretation that notes the response.
+func reader(seen *Response, outcome Outcome) Interpret {
+	return func(_ context.Context, response Response) (Outcome, error) {
+		*seen = response
+		return outcome, nil
+	}
+}
+
 func TestStepsUseValuesOfEarlierResponses(t *testing.T) {
 	s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"id":"u 1","key":"s3cret-key"}`,
 		"PUT /uploads/u%201?of=u+1": `200 {"echo":"s3cret-key"}`, "POST /jobs": `202 {}`}}
 	var seen Response
-	r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), func(_ context.Context, response Response) (Outcome, error) {
-		seen = response
-		return Outcome{}, nil
-	})
+	r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), reader(&seen, Outcome{}))
 	require.Equal(t, Done, r.State, r.Message)
 	require.Equal(t, []string{"POST /uploads", "PUT /uploads/u%201?of=u+1", "POST /jobs"}, s.called())
 	require.Equal(t, "key s3cret-key", s.requests[1].Secrets["X-Upload"])
@@ -103,6 +108,8 @@ func TestStepsUseValuesOfEarlierResponses(t *testing.T) {
 }
 
 func TestFailedStepEndsTheSequence(t *testing.T) {
+	const created = `201 {"id":"u","key":"s3cret"}`
+	long := `201 {"id":"` + strings.Repeat("u", 1<<20) + `","key":"s3cret"}`
 	for name, row := range map[string]struct {
 		create, upload string
 		outcome        Outcome
@@ -111,28 +118,28 @@ func TestFailedStepEndsTheSequence(t *testing.T) {
 		calls          int
 		interpreted    string
 	}{
-		"the first fails":     {"500 {}", "", Outcome{}, Waiting, "responded with 500", 1, "create"},
-		"the second fails":    {`201 {"id":"u","key":"s3cret"}`, "409 {}", Outcome{}, Waiting, "responded with 409", 2, "upload"},
-		"the plugin decides":  {`201 {"id":"u","key":"s3cret"}`, "409 {}", Outcome{State: OutcomeFailed, Message: "known"}, Failed, "known", 2, "upload"},
-		"no response":         {`201 {"id":"u","key":"s3cret"}`, "", Outcome{}, Waiting, "no response", 2, ""},
-		"a value is missing":  {`201 {"id":"u"}`, "", Outcome{State: OutcomeDone}, Waiting, `"create" has no text or number at /key`, 1, ""},
-		"a value is too long": {`201 {"id":"` + strings.Repeat("u", 1<<20) + `","key":"s3cret"}`, "", Outcome{}, Waiting, "more than 20 bytes at /id", 1, ""},
-		"a value is a path":   {`201 {"id":"../x","key":"s3cret"}`, "", Outcome{}, Waiting, "{create.id} cannot be a part of a path", 1, ""},
+		"the first fails":  {"500 {}", "", Outcome{}, Waiting, "responded with 500", 1, "create"},
+		"the second fails": {created, "409 {}", Outcome{}, Waiting, "responded with 409", 2, "upload"},
+		"the plugin decides": {created, "409 {}", Outcome{State: OutcomeFailed, Message: "known"}, Failed, "known", 2,
+			"upload"},
+		"no response": {created, "", Outcome{}, Waiting, "no response", 2, ""},
+		"a value is missing": {`201 {"id":"u"}`, "", Outcome{State: OutcomeDone}, Waiting,
+			`"create" has no text or number at /key`, 1, ""},
+		"a value is too long": {long, "", Outcome{}, Waiting, "more than 20 bytes at /id", 1, ""},
+		"a value is a path": {`201 {"id":"../x","key":"s3cret"}`, "", Outcome{}, Waiting,
+			"{create.id} cannot be a part of a path", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &respondingSender{responses: map[string]string{"POST /uploads": row.create}}
 			if row.upload != "" {
 				s.responses["PUT /uploads/u?of=u"] = row.upload
 			}
-			interpreted := ""
-			r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), func(_ context.Context, response Response) (Outcome, error) {
-				interpreted = response.Step
-				return row.outcome, nil
-			})
+			var seen Response
+			r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), reader(&seen, row.outcome))
 			require.Equal(t, row.state, r.State, r.Message)
 			require.Contains(t, r.Message, row.message)
 			require.Len(t, s.requests, row.calls)
-			require.Equal(t, row.interpreted, interpreted)
+			require.Equal(t, row.interpreted, seen.Step)
 		})
 	}
 }
@@ -161,10 +168,7 @@ func TestPagesFollowTheCursor(t *testing.T) {
 			row.responses["POST /end"] = "200 {}"
 			s := &respondingSender{responses: row.responses}
 			var seen Response
-			r := s.dispatch(t.Context(), Dispatcher{}, steps, func(_ context.Context, response Response) (Outcome, error) {
-				seen = response
-				return Outcome{}, nil
-			})
+			r := s.dispatch(t.Context(), Dispatcher{}, steps, reader(&seen, Outcome{}))
 			require.Equal(t, row.state, r.State, r.Message)
 			require.Contains(t, r.Message, row.message)
 			if row.state == Done {
@@ -189,8 +193,9 @@ func TestStepsStayBelowTheSizeLimit(t *testing.T) {
 
 func TestURLOfAResponseMustBeAllowed(t *testing.T) {
 	for address, message := range map[string]string{
-		"https://files.example/a?sig=s3cret": "", "https://other.example/a": `has a host that the endpoint "api" does not allow`,
-		"http://files.example/a": "must use https", "/a": "is not an http or https URL",
+		"https://files.example/a?sig=s3cret": "",
+		"https://other.example/a":            `has a host that the endpoint "api" does not allow`,
+		"http://files.example/a":             "must use https", "/a": "is not an http or https URL",
 	} {
 		s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"url":"` + address + `"}`,
 			"PUT https://files.example/a?sig=s3cret": "200 {}"}}
@@ -221,7 +226,8 @@ func TestStepsRenewTheirTokens(t *testing.T) {
 	require.Equal(t, Done, r.State, r.Message)
 	require.Len(t, sender.requests, 4)
 	require.Equal(t, "Bearer new", sender.requests[3].Secrets["Authorization"])
-	require.Equal(t, []string{"create", "upload", "start"}, []string{r.Earlier[0].Step, r.Earlier[1].Step, r.Earlier[2].Step})
+	require.Equal(t, []string{"create", "upload", "start"},
+		[]string{r.Earlier[0].Step, r.Earlier[1].Step, r.Earlier[2].Step})
 }
 
 // rawSender adds a response body to each attempt of another sender.
@@ -248,7 +254,7 @@ func (s *scriptedRates) Reserve(_ context.Context, _ RateKey, _ RateLimit, lates
 	return s.clock.Now().Add(s.waits[len(s.latest)-1]), nil
 }
 
-func TestRateLimitOfALaterStepUsesAnAttempt(t *testing.T) {
+func TestLaterRateLimitUsesAnAttempt(t *testing.T) {
 	steps := uploadSteps()[:1]
 	steps[0].Request.RateLimit = RateLimit{Requests: 1, Period: time.Minute}
 	steps = append(steps, Step{Name: "start", Request: steps[0].Request})

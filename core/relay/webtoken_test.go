@@ -31,8 +31,9 @@ func TestWebTokensAreSignedWithTheirKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := Request{Secrets: map[string]string{}}
-			token := WebToken{Secret: row.secret, Base64: row.base64, Lifetime: 5 * time.Minute, Header: "Authorization",
-				Template: "Bearer {token}", Parameters: map[string]string{"dd-ver": "DD-JWT-V1"},
+			token := WebToken{Secret: row.secret, Base64: row.base64, Lifetime: 5 * time.Minute,
+				Header: "Authorization", Template: "Bearer {token}",
+				Parameters: map[string]string{"dd-ver": "DD-JWT-V1"},
 				Claims: []Claim{{Name: "aud", Value: "doordash"}, {Name: "kid", Secret: "key_id"},
 					{Name: "iss", Setting: "developer"}}}
 			require.NoError(t, token.add(&request, "partner", access, row.store, now))

@@ -57,8 +57,8 @@ func isDots(segment string) bool { return segment == "." || segment == ".." }
 
 func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
-// Text returns a text with the placeholders replaced by the values as they are. It is for parts, and for what is
-// escaped later, such as a query.
+// Text returns a text with the placeholders replaced by the values as they are. It is for parts, and for texts that are
+// escaped later, such as those of a query.
 func (v Values) Text(text string) (string, error) {
 	return v.fill(text, func(_ placeholder.Value, value string) (string, error) { return value, nil })
 }

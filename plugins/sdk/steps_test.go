@@ -37,43 +37,107 @@ func TestPlansWithStepsAreChecked(t *testing.T) {
 	}
 	require.NoError(t, check(uploadPlan()))
 	for why, change := range map[string]func(p *Plan, s []*Step){
-		"a plan with steps must have no other field":                func(p *Plan, _ []*Step) { p.Path = "/a" },
-		"the plan has 11 steps, above the limit of 10":              func(p *Plan, s []*Step) { p.Steps = append(p.Steps, elevenSteps()[:6]...) },
-		"the plan has a body, but no step with plan_body":           func(p *Plan, s []*Step) { p.Steps = s[:1] },
-		`steps[1] (name "create"): the name must be`:                func(_ *Plan, s []*Step) { s[1].Name = "create" },
-		`steps[0] (name "Create"): the name must be`:                func(_ *Plan, s []*Step) { s[0].Name = "Create" },
-		`(name "upload"): url: must be one placeholder`:             func(_ *Plan, s []*Step) { s[1].Url = "https://{create.id}" },
-		`(name "upload"): url: no earlier step takes {start.id}`:    func(_ *Plan, s []*Step) { s[1].Url = "{start.id}" },
-		`(name "fields"): path: no earlier step takes {create.ref}`: func(_ *Plan, s []*Step) { s[2].Path = "/{create.ref}" },
-		`header X-Upload: no earlier step takes {upload.id}`:        func(_ *Plan, s []*Step) { s[1].Headers["X-Upload"] = "{upload.id}" },
+		"a plan with steps must have no other field": func(p *Plan, _ []*Step) {
+			p.Path = "/a"
+		},
+		"the plan has 11 steps, above the limit of 10": func(p *Plan, s []*Step) {
+			p.Steps = append(p.Steps, elevenSteps()[:6]...)
+		},
+		"the plan has a body, but no step with plan_body": func(p *Plan, s []*Step) {
+			p.Steps = s[:1]
+		},
+		`steps[1] (name "create"): the name must be`: func(_ *Plan, s []*Step) {
+			s[1].Name = "create"
+		},
+		`steps[0] (name "Create"): the name must be`: func(_ *Plan, s []*Step) {
+			s[0].Name = "Create"
+		},
+		`(name "upload"): url: must be one placeholder`: func(_ *Plan, s []*Step) {
+			s[1].Url = "https://{create.id}"
+		},
+		`(name "upload"): url: no earlier step takes {start.id}`: func(_ *Plan, s []*Step) {
+			s[1].Url = "{start.id}"
+		},
+		`(name "fields"): path: no earlier step takes {create.ref}`: func(_ *Plan, s []*Step) {
+			s[2].Path = "/{create.ref}"
+		},
+		`header X-Upload: no earlier step takes {upload.id}`: func(_ *Plan, s []*Step) {
+			s[1].Headers["X-Upload"] = "{upload.id}"
+		},
 		`part id: no earlier step takes {list.id}`: func(_ *Plan, s []*Step) {
 			s[2].Parts[0].Text = "{list.id}"
 			TakeValue(s[4], "id", "/id")
 			s[4].Pages = nil
 		},
-		`fill /upload: no earlier step takes {none.id}`:          func(_ *Plan, s []*Step) { s[3].Body = []byte(`{"upload":"{none.id}"}`) },
-		`fill /upload: the body has no string`:                   func(_ *Plan, s []*Step) { s[3].Body = []byte(`{"upload":"x"}`) },
-		`fill upload: "upload" must be a JSON pointer`:           func(_ *Plan, s []*Step) { s[3].Fill = []string{"upload"} },
-		`fill /upload: is named twice`:                           func(_ *Plan, s []*Step) { s[3].Fill = []string{"/upload", "/upload"} },
-		`query upload: no earlier step takes {fields.id}`:        func(_ *Plan, s []*Step) { s[4].Query["upload"] = "{fields.id}" },
-		`must have at most one of body, plan_body, form and`:     func(_ *Plan, s []*Step) { s[3].PlanBody = true },
-		`gzip needs a body`:                                      func(_ *Plan, s []*Step) { s[4].Gzip = true },
-		`the hub sets the header Content-Encoding`:               func(_ *Plan, s []*Step) { s[1].Headers["content-encoding"] = "br" },
-		`the hub sets the header Content-Type`:                   func(_ *Plan, s []*Step) { s[2].Headers = map[string]string{"Content-Type": "a/b"} },
-		`part "menu": must have one of text, content and`:        func(_ *Plan, s []*Step) { s[2].Parts[1].Text = "x" },
-		`part "menu": content_type "csv/" is no media type`:      func(_ *Plan, s []*Step) { s[2].Parts[1].ContentType = "csv/" },
-		`part "": needs a name`:                                  func(_ *Plan, s []*Step) { s[2].Parts[1].Name = "" },
-		`pages: cursor_pointer: "next" must be a JSON pointer`:   func(_ *Plan, s []*Step) { s[4].Pages.CursorPointer = "next" },
-		`pages: cursor_query: must name a parameter that the`:    func(_ *Plan, s []*Step) { s[4].Pages.CursorQuery = "upload" },
-		`pages: max_pages: must be from 1 to 50`:                 func(_ *Plan, s []*Step) { s[4].Pages.MaxPages = 51 },
-		`a step with pages must take no values`:                  func(_ *Plan, s []*Step) { TakeValue(s[4], "id", "/id") },
-		`take "id": the name must be`:                            func(_ *Plan, s []*Step) { TakeValue(s[0], "id", "/other") },
-		`take "id": json_pointer: "/~2" must be a JSON pointer`:  func(_ *Plan, s []*Step) { s[0].Take[0].JsonPointer = "/~2" },
-		`take "id": max_length: must be at most 16384`:           func(_ *Plan, s []*Step) { s[0].Take[0].MaxLength = MaxTaken + 1 },
-		`(name "create"): the plan's endpoint "none" is not`:     func(_ *Plan, s []*Step) { s[0].Endpoint = "none" },
-		`(name "upload"): the plan's credential "x" is not`:      func(_ *Plan, s []*Step) { s[1].Credentials = []string{"x"} },
-		`(name "create"): the plan's path "uploads" must begin`:  func(_ *Plan, s []*Step) { s[0].Path = "uploads" },
-		`(name "create"): the plan's success rule names the sta`: func(_ *Plan, s []*Step) { s[0].Success = &SuccessRule{Statuses: []int32{1}} },
+		`fill /upload: no earlier step takes {none.id}`: func(_ *Plan, s []*Step) {
+			s[3].Body = []byte(`{"upload":"{none.id}"}`)
+		},
+		`fill /upload: the body has no string`: func(_ *Plan, s []*Step) {
+			s[3].Body = []byte(`{"upload":"x"}`)
+		},
+		`fill upload: "upload" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[3].Fill = []string{"upload"}
+		},
+		`fill /upload: is named twice`: func(_ *Plan, s []*Step) {
+			s[3].Fill = []string{"/upload", "/upload"}
+		},
+		`query upload: no earlier step takes {fields.id}`: func(_ *Plan, s []*Step) {
+			s[4].Query["upload"] = "{fields.id}"
+		},
+		`must have at most one of body, plan_body, form and`: func(_ *Plan, s []*Step) {
+			s[3].PlanBody = true
+		},
+		`gzip needs a body`: func(_ *Plan, s []*Step) {
+			s[4].Gzip = true
+		},
+		`the hub sets the header Content-Encoding`: func(_ *Plan, s []*Step) {
+			s[1].Headers["content-encoding"] = "br"
+		},
+		`the hub sets the header Content-Type`: func(_ *Plan, s []*Step) {
+			s[2].Headers = map[string]string{"Content-Type": "a/b"}
+		},
+		`part "menu": must have one of text, content and`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].Text = "x"
+		},
+		`part "menu": content_type "csv/" is no media type`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].ContentType = "csv/"
+		},
+		`part "": needs a name`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].Name = ""
+		},
+		`pages: cursor_pointer: "next" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[4].Pages.CursorPointer = "next"
+		},
+		`pages: cursor_query: must name a parameter that the`: func(_ *Plan, s []*Step) {
+			s[4].Pages.CursorQuery = "upload"
+		},
+		`pages: max_pages: must be from 1 to 50`: func(_ *Plan, s []*Step) {
+			s[4].Pages.MaxPages = 51
+		},
+		`a step with pages must take no values`: func(_ *Plan, s []*Step) {
+			TakeValue(s[4], "id", "/id")
+		},
+		`take "id": the name must be`: func(_ *Plan, s []*Step) {
+			TakeValue(s[0], "id", "/other")
+		},
+		`take "id": json_pointer: "/~2" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[0].Take[0].JsonPointer = "/~2"
+		},
+		`take "id": max_length: must be at most 16384`: func(_ *Plan, s []*Step) {
+			s[0].Take[0].MaxLength = MaxTaken + 1
+		},
+		`(name "create"): the plan's endpoint "none" is not`: func(_ *Plan, s []*Step) {
+			s[0].Endpoint = "none"
+		},
+		`(name "upload"): the plan's credential "x" is not`: func(_ *Plan, s []*Step) {
+			s[1].Credentials = []string{"x"}
+		},
+		`(name "create"): the plan's path "uploads" must begin`: func(_ *Plan, s []*Step) {
+			s[0].Path = "uploads"
+		},
+		`(name "create"): the plan's success rule names the sta`: func(_ *Plan, s []*Step) {
+			s[0].Success = &SuccessRule{Statuses: []int32{1}}
+		},
 	} {
 		plan := proto.CloneOf(uploadPlan())
 		change(plan, plan.Steps)
@@ -110,7 +174,8 @@ func TestResponsesAreFoundByTheirStep(t *testing.T) {
 func TestInvalidWebTokensAreRejected(t *testing.T) {
 	valid := func() (*Description, *JsonWebToken) {
 		d := withCredentials()
-		d.SettingsSchema = []byte(`{"type":"object","properties":{"developer":{"type":"string"},"n":{"type":"integer"}}}`)
+		d.SettingsSchema = []byte(`{"type":"object","properties":{"developer":{"type":"string"},` +
+			`"n":{"type":"integer"}}}`)
 		token := WebToken("market", "key", Claim("aud", "doordash"), SecretClaim("kid", "id"),
 			&pb.JsonWebTokenClaim{Name: "iss", Setting: "developer"})
 		d.Credentials = append(d.Credentials, token)
@@ -120,16 +185,30 @@ func TestInvalidWebTokensAreRejected(t *testing.T) {
 	require.NoError(t, CheckDescription(d))
 	require.Equal(t, []string{"Authorization"}, CredentialHeaders(d.Credentials[len(d.Credentials)-1]))
 	for why, change := range map[string]func(token *JsonWebToken){
-		`secret "none": is not declared`:            func(token *JsonWebToken) { token.Secret = "none" },
-		"key_encoding 9: is not known":              func(token *JsonWebToken) { token.KeyEncoding = 9 },
-		"lifetime_seconds: must be from 30":         func(token *JsonWebToken) { token.LifetimeSeconds = 3601 },
-		`template: "x" must have {token}`:           func(token *JsonWebToken) { token.Template = "x" },
-		`claim "exp": must be unique`:               func(token *JsonWebToken) { token.Claims[0].Name = "exp" },
-		`claim "kid": must be unique`:               func(token *JsonWebToken) { token.Claims[0].Name = "kid" },
-		`claim aud: secret "none": is not`:          func(token *JsonWebToken) { token.Claims[0].Secret = "none" },
-		`claim "kid": needs one of value`:           func(token *JsonWebToken) { token.Claims[1].Value = "x" },
-		`claim "iss": the setting "n" must be a`:    func(token *JsonWebToken) { token.Claims[2].Setting = "n" },
-		`parameter "alg": is set by the hub`:        func(token *JsonWebToken) { token.Parameters = map[string]string{"alg": "none"} },
+		`secret "none": is not declared`: func(token *JsonWebToken) { token.Secret = "none" },
+		"key_encoding 9: is not known":   func(token *JsonWebToken) { token.KeyEncoding = 9 },
+		"lifetime_seconds: must be from 30": func(token *JsonWebToken) {
+			token.LifetimeSeconds = 3601
+		},
+		`template: "x" must have {token}`: func(token *JsonWebToken) { token.Template = "x" },
+		`claim "exp": must be unique`: func(token *JsonWebToken) {
+			token.Claims[0].Name = "exp"
+		},
+		`claim "kid": must be unique`: func(token *JsonWebToken) {
+			token.Claims[0].Name = "kid"
+		},
+		`claim aud: secret "none": is not`: func(token *JsonWebToken) {
+			token.Claims[0].Secret = "none"
+		},
+		`claim "kid": needs one of value`: func(token *JsonWebToken) {
+			token.Claims[1].Value = "x"
+		},
+		`claim "iss": the setting "n" must be a`: func(token *JsonWebToken) {
+			token.Claims[2].Setting = "n"
+		},
+		`parameter "alg": is set by the hub`: func(token *JsonWebToken) {
+			token.Parameters = map[string]string{"alg": "none"}
+		},
 		"header Host is set by the hub":             func(token *JsonWebToken) { token.Header = "Host" },
 		"claim \"\": must be unique, and not a tim": func(token *JsonWebToken) { token.Claims[0].Name = "" },
 	} {

@@ -82,7 +82,7 @@ func (c *validation) claimSource(at string, d *Description, claim *pb.JsonWebTok
 	var schema struct {
 		Properties map[string]struct{ Type any } `json:"properties"`
 	}
-	_ = json.Unmarshal(d.GetSettingsSchema(), &schema) // the schema is checked by itself
+	_ = json.Unmarshal(d.GetSettingsSchema(), &schema) // another rule checks the schema
 	c.check(schema.Properties[claim.GetSetting()].Type == "string",
 		"%s: claim %q: the setting %q must be a string of the settings_schema", at, claim.GetName(), claim.GetSetting())
 }

@@ -52,7 +52,8 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
-	{"core/relay", []string{"core", "core/queue", "core/retry", "core/step", "core/webhook", "plugins/sdk/signature"}},
+	{"core/relay", []string{"core", "core/queue", "core/retry", "core/step", "core/webhook",
+		"plugins/sdk/signature"}},
 	{"core/step", []string{"plugins/sdk/placeholder"}},
 	{"plugins/sdk/signature", nil},
 	{"plugins/sdk/placeholder", nil},
@@ -76,10 +77,9 @@ var allowedImports = []struct {
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "step", "relay", "relay/jwks",
-	"credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console", "presence",
-	"checklist", "toggle", "problem",
-	"inbound", "aggregator", "queue", "retry"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "step", "relay",
+	"relay/jwks", "credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console",
+	"presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "publications", "replicas", "platforms", "revisions", "calls",

@@ -26,7 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// uploadAggregator is an aggregator that takes menus in several requests.
+// uploadAggregator is an aggregator that receives menus in several requests.
 type uploadAggregator struct {
 	*httptest.Server
 
