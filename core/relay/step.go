@@ -21,6 +21,7 @@ type Step struct {
 	Body    step.Body
 	Take    []step.Take
 	Pages   Pages
+	Reuse   time.Duration // how long later attempts reuse its values; 0: never
 }
 
 // Pages specifies how a step requests further pages. The zero value is one page.
@@ -47,6 +48,7 @@ type sequence struct {
 	responses []Response // of the steps that succeeded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
+	stored    storedSteps
 }
 
 // stepResult is the end of one step.
@@ -70,9 +72,16 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 		requests, cancel = context.WithDeadline(ctx, end.Add(-planTimeout))
 		defer cancel()
 	}
+	s.stored = decodeSteps(s.call, s.Clock.Now())
 	for i, next := range steps {
 		s.plan = next.Request
+		if i < len(steps)-1 && s.reuse(i, next) {
+			continue
+		}
 		r, err := s.run(requests, next)
+		if err != nil && s.isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status) {
+			s.discard(ctx)
+		}
 		switch {
 		case err != nil:
 			return s.unsent(next, err)
@@ -89,6 +98,9 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 			return s.evaluate(ctx, r.attempt, r.response, interpret)
 		}
 		s.earlier, s.responses = append(s.earlier, r.attempt), append(s.responses, r.response)
+		if err := s.save(ctx, next, r.response.Status); err != nil {
+			return s.unsent(steps[i+1], err)
+		}
 	}
 	return s.unsent(Step{}, errors.New("the plan has no steps")) // Send does not call it then
 }

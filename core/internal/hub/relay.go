@@ -48,8 +48,9 @@ func (h *Hub) buildTokens() {
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
+	queue := newCallStore(h.db)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
+		Queue: queue, SaveSteps: queue.SaveSteps, Plugins: config.Plugins, Platforms: config.Platforms,
 		Sender: outbound{h.aggregatorSender}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
