@@ -37,6 +37,8 @@ const (
 	minStepTime = 3 * time.Second
 	// maxStepResponses bounds the bytes of all responses. It is below the limit of a message to a plugin.
 	maxStepResponses = 8 << 20
+	// maxCursor bounds the bytes of a page's cursor.
+	maxCursor = 1 << 10
 	// maxRecordedStep bounds the bytes of a request body that are masked for the record, which has less.
 	maxRecordedStep = 32 << 10
 )
@@ -153,6 +155,9 @@ func (s *sequence) run(ctx context.Context, next Step) (r stepResult, err error)
 		switch {
 		case len(pages) == next.Pages.Max:
 			r.unusable, r.final = fmt.Sprintf("the step %q has more than %d pages", next.Name, next.Pages.Max), true
+			return r, nil
+		case len(cursor) > maxCursor:
+			r.unusable = fmt.Sprintf("a page of the step %q has a cursor with more than %d bytes", next.Name, maxCursor)
 			return r, nil
 		case slices.Contains(cursors, cursor):
 			r.unusable = fmt.Sprintf("a page of the step %q names itself or an earlier page as the next one", next.Name)
