@@ -1,15 +1,22 @@
 package postgres_test
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/step"
 )
 
 func TestOnlyTheLeaseOwnerStoresSteps(t *testing.T) {
@@ -105,4 +112,79 @@ func TestStepsOfMenusFollowTheirLease(t *testing.T) {
 	require.NoError(t, p.db.Bun().NewRaw(`SELECT count(*) FROM publications WHERE steps IS NOT NULL`).Scan(t.Context(),
 		&n))
 	require.Zero(t, n)
+}
+
+// steppedAggregator plans two steps for each call, of which the first is reused. Each replica has its own.
+type steppedAggregator struct {
+	mu       sync.Mutex
+	requests []string
+	hangs    chan struct{} // if set, the second step hangs until it is closed
+}
+
+func (*steppedAggregator) Plan(context.Context, relay.Call, []byte) (relay.Decision, error) {
+	request := func(method, path string) relay.Plan {
+		return relay.Plan{Endpoint: "api", Hosts: []string{"x.example"}, Method: method, Path: path}
+	}
+	return relay.Decision{Plan: &relay.Plan{Steps: []relay.Step{
+		{Name: "create", Request: request("POST", "/riders"), Reuse: time.Hour,
+			Take: []step.Take{{Name: "id", Pointer: "/id", MaxLength: 10}}},
+		{Name: "change", Request: request("PUT", "/riders/{create.id}")}}}}, nil
+}
+
+func (*steppedAggregator) Serves(string) bool { return true }
+
+func (*steppedAggregator) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
+	return relay.Outcome{}, nil
+}
+
+func (*steppedAggregator) Access(context.Context, core.BusinessID, string) (relay.Access, error) {
+	return relay.Access{BaseURLs: map[string]string{"api": "https://x.example"}}, nil
+}
+
+func (*steppedAggregator) Called(relay.Result) {}
+
+func (p *steppedAggregator) Send(_ context.Context, r relay.Request) relay.Attempt {
+	p.mu.Lock()
+	p.requests = append(p.requests, r.Method+" "+strings.TrimPrefix(r.URL, "https://x.example"))
+	p.mu.Unlock()
+	if p.hangs != nil && r.Method == "PUT" {
+		<-p.hangs
+	}
+	return relay.Attempt{StartedAt: time.Now(), Method: r.Method, URL: r.URL, Status: 200, Raw: []byte(`{"id":7}`)}
+}
+
+func (p *steppedAggregator) sent() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+func TestAnotherReplicaContinuesAfterACompletedStep(t *testing.T) {
+	d := newRiderHarness(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var engines sync.WaitGroup
+	start := func(p *steppedAggregator) {
+		engine := relay.NewEngine(relay.Config{Poll: 20 * time.Millisecond, StopWithin: time.Second}, relay.Dependencies{
+			Queue: d.calls, SaveSteps: d.calls.SaveSteps, Plugins: p, Platforms: p, Sender: p, Clock: d.clock,
+			Observer: p, Log: hubtest.Logger()})
+		engines.Go(func() { engine.Run(ctx) })
+	}
+	hanging := &steppedAggregator{hangs: make(chan struct{})}
+	start(hanging)
+	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ann", Phone: "1"}))
+	advance := func(what string, p *steppedAggregator, count int) {
+		hubtest.WaitUntil(t, what, func() bool {
+			d.clock.Advance(50 * time.Millisecond)
+			return len(p.sent()) >= count
+		})
+	}
+	advance("the second step hangs", hanging, 2)
+	require.Equal(t, []string{"POST /riders", "PUT /riders/7"}, hanging.sent())
+	other := &steppedAggregator{}
+	start(other)
+	advance("another replica after the lease", other, 1)
+	require.Equal(t, []string{"PUT /riders/7"}, other.sent(), "the first step is not sent again")
+	close(hanging.hangs)
+	stop()
+	engines.Wait()
 }
