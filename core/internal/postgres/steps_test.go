@@ -165,7 +165,8 @@ func TestAnotherReplicaContinuesAfterACompletedStep(t *testing.T) {
 	var engines sync.WaitGroup
 	start := func(p *steppedAggregator) {
 		config := relay.Config{Poll: 20 * time.Millisecond, StopWithin: time.Second}
-		engine := relay.NewEngine(config, relay.Dependencies{Queue: d.calls, SaveSteps: d.calls.SaveSteps, Plugins: p, Platforms: p, Sender: p, Clock: d.clock,
+		engine := relay.NewEngine(config, relay.Dependencies{
+			Queue: d.calls, SaveSteps: d.calls.SaveSteps, Plugins: p, Platforms: p, Sender: p, Clock: d.clock,
 			Observer: p, Log: hubtest.Logger()})
 		engines.Go(func() { engine.Run(ctx) })
 	}
