@@ -81,11 +81,13 @@ func sampleCalls() []console.Call {
 			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
 			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
 	}
+	upload := attempt(2, 200, "")
+	upload.Step = "upload"
 	return []console.Call{
 		{ID: idAt(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
 			State: "done", CreatedAt: minutesAgo(15), FinishedAt: minutesAgo(14),
 			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator responded with 500 Internal Server Error"),
-				attempt(2, 200, "")}},
+				upload}},
 		{ID: idAt(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
 			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long,
 			CreatedAt: minutesAgo(9),

@@ -51,6 +51,7 @@ CREATE TABLE call_queue (
     location_state text NOT NULL DEFAULT '',    -- of the last ended location: done, failed or skipped
     location_sent_at timestamptz,               -- when the platform accepted the last location; null: none yet
     location_trail text NOT NULL DEFAULT '',    -- earlier locations, oldest first: "latitude,longitude,epoch ms;"
+    steps          bytea,                       -- sealed JSON: the completed steps of its first call; null: none
     PRIMARY KEY (business_id, ordering_key)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX call_queue_available ON call_queue (endpoint, available_at) WHERE available_at < 'infinity';
@@ -89,7 +90,8 @@ CREATE TABLE call_attempts (
     error            text NOT NULL,             -- for people
     response_headers text NOT NULL,             -- JSON
     response_body    bytea NOT NULL,            -- the first 4 KiB
-    total_us         integer NOT NULL
+    total_us         integer NOT NULL,
+    step             text NOT NULL DEFAULT ''   -- of a plan with steps
 ) PARTITION BY RANGE (call_id);
 CREATE INDEX call_attempts_by_call ON call_attempts (business_id, call_id, n);
 -- Locations of riders have attempts and no row in calls.

@@ -50,6 +50,7 @@ const (
 	Retry           = "Resend"
 	RetryChosen     = "Resend selected"
 	Attempt         = "Attempt %d"
+	AttemptStep     = "%s, %s" // the attempt, and its step
 	RequestHeaders  = "Technical data of the request (headers), secrets masked"
 	ResponseHeaders = "Technical data of the response (headers)"
 	ResponseBody    = "Response body, the first 4 KiB"

@@ -102,18 +102,27 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 
 func (l *Timeline) attemptsOf(c console.Call) []attempt {
 	list := make([]attempt, 0, len(c.Attempts))
-	for _, a := range c.Attempts {
-		row := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
+	for i, a := range c.Attempts {
+		row := attempt{title: attemptTitle(a), url: a.Method + " " + a.URL, state: ui.OK,
 			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
-			requestBody:  l.payload(bodyKey(c, a, request), text.Request_, a.RequestBody),
-			responseBody: l.payload(bodyKey(c, a, response), text.ResponseBody, a.ResponseBody)}
+			requestBody:  l.payload(bodyKey(c, i, request), text.Request_, a.RequestBody),
+			responseBody: l.payload(bodyKey(c, i, response), text.ResponseBody, a.ResponseBody)}
 		if a.ErrorClass != "" {
 			row.state, row.outcome = ui.Err, cause.PlatformMessage(c.Platform, a.Error)
 		}
 		list = append(list, row)
 	}
 	return list
+}
+
+// attemptTitle returns the number of an attempt, and its step.
+func attemptTitle(a console.CallAttempt) string {
+	title := fmt.Sprintf(text.Attempt, a.N)
+	if a.Step != "" {
+		title = fmt.Sprintf(text.AttemptStep, title, a.Step)
+	}
+	return title
 }
 
 // payload returns a body for display. It is short if the page includes enough already.
@@ -133,20 +142,30 @@ const shortBody = 200
 // Parts of an attempt.
 const request, response = "request", "response"
 
-func bodyKey(c console.Call, a console.CallAttempt, part string) string {
-	return fmt.Sprintf("call-%s-%d-%s", c.ID, a.N, part)
+// bodyKey returns the key of a body. An attempt has several requests if it includes token requests, steps or pages.
+func bodyKey(c console.Call, i int, part string) string {
+	n, before := c.Attempts[i].N, 0
+	for _, a := range c.Attempts[:i] {
+		if a.N == n {
+			before++
+		}
+	}
+	if before > 0 {
+		part = fmt.Sprintf("%d-%s", before+1, part)
+	}
+	return fmt.Sprintf("call-%s-%d-%s", c.ID, n, part)
 }
 
 // Bodies returns the request and response bodies of calls, for comparison.
 func Bodies(calls []console.Call, zone *time.Location) (list []compare.Body) {
 	for _, c := range calls {
-		for _, a := range c.Attempts {
+		for i, a := range c.Attempts {
 			for _, part := range []struct {
 				key, label string
 				body       []byte
 			}{{request, text.DiffRequest, a.RequestBody}, {response, text.DiffAnswer, a.ResponseBody}} {
 				if len(part.body) > 0 {
-					list = append(list, compare.Static(bodyKey(c, a, part.key), fmt.Sprintf(text.DiffCall,
+					list = append(list, compare.Static(bodyKey(c, i, part.key), fmt.Sprintf(text.DiffCall,
 						cause.CallTitle(c), a.N, cause.Moment(a.StartedAt, zone), part.label), part.body))
 				}
 			}

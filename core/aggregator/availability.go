@@ -56,7 +56,7 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 	subject := subjectOf(call, settings)
 	subject.Store = p.StoreRefID
 	read, err := h.Plugin(call.Plugin).InterpretAvailability(ctx, subject, action,
-		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		responseForPlugin(response))
 	if err != nil {
 		return relay.Outcome{}, err
 	}

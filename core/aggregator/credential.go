@@ -50,6 +50,9 @@ func credentialOf(about *sdk.Description, declared *sdk.Credential) relay.Creden
 			TimestampHeader: s.GetTimestampHeader(),
 			Timestamp:       signatureTimestamps[s.GetTimestampFormat()]}}
 	}
+	if t := declared.GetJwt(); t != nil {
+		return relay.Credential{Name: declared.GetName(), WebToken: webTokenOf(t)}
+	}
 	o := declared.GetOauth2()
 	out := &relay.OAuth2{Endpoint: o.GetEndpoint(), Hosts: sdk.AllHosts(about), Path: o.GetPath(),
 		TokenURL: o.GetTokenUrl(), ClientID: o.GetClientId(), ClientSecret: o.GetClientSecret(),

@@ -34,7 +34,7 @@ func (h *Host) interpretItemsOOS(ctx context.Context, call relay.Call, settings 
 		return relay.Outcome{}, nil
 	}
 	read, err := h.Plugin(call.Plugin).InterpretItemsOOS(ctx, subjectOf(call, settings),
-		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		responseForPlugin(response))
 	if err != nil {
 		return relay.Outcome{}, err
 	}

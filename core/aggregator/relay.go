@@ -94,8 +94,14 @@ func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay
 	if err != nil {
 		return nil, err
 	}
-	return plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{Order: orderForPlugin(call.Order),
-		Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+	decision, err := plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{
+		Order: orderForPlugin(call.Order), Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+	if err == nil {
+		if several := sdk.CheckSingleStep(decision); several != nil {
+			err = &core.Error{Code: core.Internal, Message: several.Error(), Cause: several}
+		}
+	}
+	return decision, err
 }
 
 func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -133,6 +139,9 @@ func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 }
 
 func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
+	if len(p.GetSteps()) > 0 {
+		return &relay.Plan{Steps: stepsOf(about, p)}
+	}
 	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), Query: p.GetQuery(),
 		Headers: p.GetHeaders(), Body: p.GetBody()}
 	addDeclared(about, p, plan)
@@ -173,7 +182,7 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 		return relay.Outcome{}, err
 	}
 	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
-		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		responseForPlugin(response))
 	if err != nil {
 		return relay.Outcome{}, err
 	}

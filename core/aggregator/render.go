@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,6 +54,9 @@ type Renderer struct {
 	Dispatcher relay.Dispatcher
 	Calls      CallRecorder
 	Log        *slog.Logger
+
+	// SaveSteps stores the completed steps of a publication, see relay.SaveSteps; nil: none are stored.
+	SaveSteps func(ctx context.Context, w publish.Work, steps []byte) (bool, error)
 }
 
 // Render reads a store's current menu and renders it (publish.Renderer).
@@ -214,17 +215,6 @@ func noInterpretation(context.Context, relay.Response) (relay.Outcome, error) {
 	return relay.Outcome{}, nil
 }
 
-// contentOf returns all that a plan sends, and where to.
-func contentOf(plan *relay.Plan, access relay.Access) []string {
-	content := []string{access.BaseURLs[plan.Endpoint], plan.Method, plan.Path, string(plan.Body)}
-	for _, pairs := range []map[string]string{plan.Query, plan.Headers} {
-		for _, name := range slices.Sorted(maps.Keys(pairs)) {
-			content = append(content, name, pairs[name])
-		}
-	}
-	return content
-}
-
 // send sends a menu and interprets the response.
 func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResult {
 	var problems []publish.Problem
@@ -232,8 +222,7 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 		if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
-		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(),
-			&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(), responseForPlugin(response))
 		if err != nil {
 			return relay.Outcome{}, err
 		}
@@ -270,7 +259,12 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
 	w := p.work
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
-		Order: relay.Order{StoreRefID: w.StoreRef}}
+		Order: relay.Order{StoreRefID: w.StoreRef}, Steps: w.Steps}
+	if p.SaveSteps != nil {
+		p.Dispatcher.SaveSteps = func(ctx context.Context, _ relay.Call, steps []byte) (bool, error) {
+			return p.SaveSteps(ctx, w, steps)
+		}
+	}
 	result := p.Dispatcher.Send(ctx, call, plan, p.store.Access, interpret)
 	if result.MissingSetting {
 		result.State, result.RetryAt = relay.Failed, time.Time{}

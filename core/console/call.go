@@ -36,6 +36,7 @@ type CallAttempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
 	Duration        time.Duration
+	Step            string // of a plan with several requests; "": it has one
 }
 
 // CallRow is a call in a list. Its Attempts are not read.

@@ -79,5 +79,6 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 }
 
 func (e *Engine) dispatcher() Dispatcher {
-	return Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log}
+	return Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log,
+		SaveSteps: e.SaveSteps}
 }

@@ -21,6 +21,7 @@ type Credential struct {
 	Name      string
 	OAuth2    *OAuth2
 	Signature *Signature
+	WebToken  *WebToken
 }
 
 // OAuth2 specifies how an access token is requested (RFC 6749). ClientID, ClientSecret and RefreshToken are names of

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/step"
 )
 
 // RateLimit is the greatest rate of requests to an endpoint of a platform of a business. The zero value is unlimited.
@@ -48,7 +49,13 @@ type Dispatcher struct {
 	Rates  Rates
 	Clock  core.Clock
 	Log    *slog.Logger
+
+	SaveSteps SaveSteps // nil: no steps are stored
 }
+
+// SaveSteps stores the completed steps of a call for its later attempts, encrypted. It returns false, and stores
+// nothing, if the owner of the call no longer has the lease.
+type SaveSteps func(ctx context.Context, c Call, steps []byte) (bool, error)
 
 // exchange is one attempt at a plan.
 type exchange struct {
@@ -58,6 +65,10 @@ type exchange struct {
 	access  Access
 	store   string
 	earlier []Attempt // requests that were made before the last one
+
+	stepped bool   // it is a step
+	later   bool   // it is a step after a request
+	plain   []byte // the body before its compression, for the record; nil: the one that is sent
 }
 
 // limitedError means that the rate limit of an endpoint allows no request before a time.
@@ -67,27 +78,38 @@ func (e limitedError) Error() string {
 	return "the rate limit of the endpoint allows no request before " + e.until.UTC().Format(time.RFC3339)
 }
 
+// Interpret reads a response. See Plugins.
+type Interpret func(context.Context, Response) (Outcome, error)
+
 // Send sends the plan of a call and evaluates the response. The plugin reads the response through interpret. It does
 // not record the attempt.
-func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
-	interpret func(context.Context, Response) (Outcome, error)) Result {
+func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, interpret Interpret) Result {
 	x := exchange{Dispatcher: e, call: c, plan: plan, access: access, store: c.storeRefID()}
+	if len(plan.Steps) > 0 {
+		s := sequence{exchange: x, values: step.Values{}}
+		return s.send(ctx, interpret)
+	}
 	attempt, err := x.run(ctx)
 	if err != nil {
 		return x.notSent(err)
 	}
+	return x.evaluate(ctx, attempt, responseOf(attempt), interpret)
+}
+
+// evaluate returns the result of an attempt, with the plugin's interpretation if there is a response.
+func (x *exchange) evaluate(ctx context.Context, attempt Attempt, response Response, interpret Interpret) Result {
 	var outcome Outcome
 	if attempt.ErrorClass == "" {
 		ctx, cancel := context.WithTimeout(ctx, planTimeout)
 		defer cancel()
-		response := responseOf(attempt)
-		outcome, err = e.contain(c, func() (Outcome, error) { return interpret(ctx, response) })
+		var err error
+		outcome, err = x.contain(x.call, func() (Outcome, error) { return interpret(ctx, response) })
 		if err != nil {
-			outcome = interpretFailure(plan, response, err)
-			e.Log.Warn("interpreting a response failed", "call", c.ID, "platform", c.Platform, "error", err)
+			outcome = interpretFailure(x.plan, response, err)
+			x.Log.Warn("interpreting a response failed", "call", x.call.ID, "platform", x.call.Platform, "error", err)
 		}
 	}
-	result := resultOf(c, plan, attempt, outcome, e.Clock.Now())
+	result := resultOf(x.call, x.plan, attempt, outcome, x.Clock.Now())
 	result.Earlier = x.earlier
 	return result
 }
@@ -228,7 +250,7 @@ func (x *exchange) addTokens(ctx context.Context, request *Request,
 // transmit signs and sends a request when the rate limit of its endpoint allows it.
 func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, error) {
 	if x.plan.RateLimit.Requests > 0 && x.Rates != nil {
-		latest := x.Clock.Now().Add(maxRateWait)
+		latest := x.Clock.Now().Add(x.maxWait(ctx))
 		at, err := x.Rates.Reserve(ctx, RateKey{x.call.Business, x.call.Platform, x.plan.Endpoint}, x.plan.RateLimit,
 			latest)
 		if err != nil {
@@ -250,7 +272,29 @@ func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, erro
 			}
 		}
 	}
-	return x.Sender.Send(ctx, request), nil
+	for _, credential := range x.plan.Credentials {
+		if t := credential.WebToken; t != nil {
+			if err := t.add(&request, credential.Name, x.access, x.store, x.Clock.Now()); err != nil {
+				return Attempt{}, err
+			}
+		}
+	}
+	request.KeepRaw = x.stepped
+	a := x.Sender.Send(ctx, request)
+	if x.plain != nil {
+		a.RequestBody = x.plain
+	}
+	return a, nil
+}
+
+// maxWait returns how long a request may wait here for its rate limit. A step after a request waits longer, because
+// that request would be repeated.
+func (x *exchange) maxWait(ctx context.Context) time.Duration {
+	end, limited := ctx.Deadline()
+	if !x.later || !limited {
+		return maxRateWait
+	}
+	return max(maxRateWait, time.Until(end)-minStepTime)
 }
 
 // storeRefID returns the ref_id of the store of a call, or "" if it is unknown.

@@ -6,6 +6,7 @@ package relay
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -180,9 +181,11 @@ type Call struct {
 	LeasedUntil time.Time
 	Version     int64 // of the ordering key, when it was claimed
 	Trace       core.Trace
+	Owner       core.ID // of the lease
+	Steps       []byte  // the completed steps of earlier attempts, see SaveSteps; nil: none
 }
 
-// Plan is one request to the aggregator, without URL and secrets.
+// Plan is one request to the aggregator, without URL and secrets, or several. A plan with steps has nothing else.
 type Plan struct {
 	Endpoint string   // name of one of the plugin's endpoints
 	Hosts    []string // allowed by the plugin's manifest; *.example.com matches every subdomain of example.com
@@ -197,6 +200,11 @@ type Plan struct {
 	Credentials []Credential // whose headers the request has
 	Certificate Certificate  // of the endpoint
 	RateLimit   RateLimit    // of the endpoint
+
+	Steps []Step // in order
+
+	target  *url.URL          // instead of the endpoint's URL and Path
+	secrets map[string]string // headers whose values are masked
 }
 
 // SecretHeader is a header that carries a secret.
@@ -224,6 +232,10 @@ type Response struct {
 	Status  int
 	Headers map[string]string // names in lower case
 	Body    []byte            // the first 64 KiB
+
+	Step    string     // of a plan with steps
+	Earlier []Response // of the steps before it
+	Pages   [][]byte   // the bodies of all pages, if the step has pages
 }
 
 // Outcome is the result of a call, from its response or from a later callback.
@@ -310,6 +322,7 @@ type Request struct {
 	Body        []byte
 	Certificate *ClientCertificate // nil: none
 	Unmasked    bool               // the record has the response as it came: the caller masks it
+	KeepRaw     bool               // the attempt has the response also as it came
 }
 
 // Sender makes one attempt, within its own time limit.
@@ -329,6 +342,8 @@ type Attempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte
 	Took            time.Duration
+	Step            string // of a plan with steps
+	Raw             []byte // the response as it came, if the request asks for it; never recorded
 }
 
 // Responded reports whether the aggregator sent a complete response other than 429 (too many requests).
@@ -356,7 +371,7 @@ const (
 type Result struct {
 	Call           Call
 	Attempt        *Attempt  // nil if nothing was sent
-	Earlier        []Attempt // before it, for the same attempt: a token request, and a request with an old token
+	Earlier        []Attempt // before it, for the same attempt: token requests, requests with an old token, other steps
 	State          State
 	Message        string // why, in plain words
 	Outcome        Outcome

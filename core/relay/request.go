@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,16 +15,12 @@ const secretPlaceholder = "{secret}"
 // buildRequest builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets.
 // The host must be one that the plugin's manifest allows. The error states what is missing.
 func (p Plan) buildRequest(access Access, store string) (Request, error) {
-	target, err := access.EndpointURL(p.Endpoint, p.Hosts, p.Path)
+	target, err := p.url(access)
 	if err != nil {
 		return Request{}, err
 	}
-	query := target.Query()
-	for name, value := range p.Query {
-		query.Set(name, value)
-	}
-	target.RawQuery = query.Encode()
 	r := Request{Method: p.Method, URL: target.String(), Headers: p.Headers, Secrets: map[string]string{}, Body: p.Body}
+	maps.Copy(r.Secrets, p.secrets)
 	for _, h := range p.Secrets {
 		secret, _, err := access.RequiredSecret(h.Secret, store)
 		if err != nil {
@@ -37,6 +34,32 @@ func (p Plan) buildRequest(access Access, store string) (Request, error) {
 	}
 	r.Certificate, err = access.ClientCertificate(p.Certificate, store)
 	return r, err
+}
+
+// url returns the URL of the request, with its query.
+func (p Plan) url(access Access) (*url.URL, error) {
+	if p.target != nil {
+		target := *p.target
+		if len(p.Query) > 0 {
+			target.RawQuery = strings.TrimPrefix(target.RawQuery+"&"+queryOf(nil, p.Query), "&")
+		}
+		return &target, nil
+	}
+	target, err := access.EndpointURL(p.Endpoint, p.Hosts, p.Path)
+	if err == nil {
+		target.RawQuery = queryOf(target.Query(), p.Query)
+	}
+	return target, err
+}
+
+func queryOf(query url.Values, parameters map[string]string) string {
+	if query == nil {
+		query = url.Values{}
+	}
+	for name, value := range parameters {
+		query.Set(name, value)
+	}
+	return query.Encode()
 }
 
 // EndpointURL returns the URL of a path below the URL of an endpoint, with the query of the endpoint's URL. The host

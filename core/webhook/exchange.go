@@ -16,12 +16,13 @@ type Request struct {
 	Body        []byte
 	Certificate *Certificate // of this client; nil: none
 	Unmasked    bool         // the response is recorded as it came: the caller masks it
+	KeepRaw     bool         // the attempt has the response also as it came
 }
 
 // Exchange sends one request that the caller built, with the guard and limits of deliveries, and records it. A
 // response is not an error, whatever its status. Exchange always returns within the exchange timeout.
 func (s *Sender) Exchange(ctx context.Context, r Request) Attempt {
-	a := Attempt{StartedAt: s.clock.Now(), URL: r.URL}
+	a := Attempt{StartedAt: s.clock.Now(), URL: r.URL, keepRaw: r.KeepRaw}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
 	defer cancel()
 	trace := newTrace()

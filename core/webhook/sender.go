@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -200,6 +201,9 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	keep := s.config.KeepLimit + secrets.longest() // the end of the kept part must not split a secret
 	kept := make([]byte, 0, 512)
 	defer func() {
+		if a.keepRaw {
+			a.Raw = slices.Clone(kept[:min(len(kept), s.config.KeepLimit)])
+		}
 		kept = []byte(secrets.apply(string(kept)))
 		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
 	}()

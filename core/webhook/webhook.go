@@ -92,6 +92,9 @@ type Attempt struct {
 	ResponseBody    []byte // the first 4 KiB
 	Timing          Timing
 	SentTwice       bool // the first connection was closed before a response, so the request was repeated
+
+	Raw     []byte // the start of the response as it came, if the request asks for it; never recorded
+	keepRaw bool
 }
 
 // Timing holds the end of each phase as time since the start. It is zero for a skipped phase: a kept-alive connection

@@ -236,6 +236,9 @@ func checkResults(ctx context.Context, s *session) error {
 			return fmt.Errorf("%s: %w", q.Method, err)
 		}
 		err = sdk.CheckResult(s.description, answer)
+		if decision, ok := answer.(*sdk.Decision); ok && err == nil && q.Method == "Riders.PlanLocation" {
+			err = sdk.CheckSingleStep(decision)
+		}
 		if translation, ok := answer.(*pb.Translation); ok && err == nil {
 			err = sdk.CheckOrder(translation.GetOrder())
 		}

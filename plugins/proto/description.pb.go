@@ -1160,6 +1160,7 @@ type Credential struct {
 	//
 	//	*Credential_Oauth2
 	//	*Credential_Signature
+	//	*Credential_Jwt
 	Kind          isCredential_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1234,6 +1235,15 @@ func (x *Credential) GetSignature() *RequestSignature {
 	return nil
 }
 
+func (x *Credential) GetJwt() *JsonWebToken {
+	if x != nil {
+		if x, ok := x.Kind.(*Credential_Jwt); ok {
+			return x.Jwt
+		}
+	}
+	return nil
+}
+
 type isCredential_Kind interface {
 	isCredential_Kind()
 }
@@ -1246,9 +1256,15 @@ type Credential_Signature struct {
 	Signature *RequestSignature `protobuf:"bytes,4,opt,name=signature,proto3,oneof"`
 }
 
+type Credential_Jwt struct {
+	Jwt *JsonWebToken `protobuf:"bytes,5,opt,name=jwt,proto3,oneof"`
+}
+
 func (*Credential_Oauth2) isCredential_Kind() {}
 
 func (*Credential_Signature) isCredential_Kind() {}
+
+func (*Credential_Jwt) isCredential_Kind() {}
 
 // OAuth2 is an access token (RFC 6749). The hub requests it, caches it, and
 // renews it before it expires and after a response with 401.
@@ -1835,7 +1851,7 @@ var File_servery_plugin_v1_description_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\n" +
-	"#servery/plugin/v1/description.proto\x12\x11servery.plugin.v1\"\x11\n" +
+	"#servery/plugin/v1/description.proto\x12\x11servery.plugin.v1\x1a\x1bservery/plugin/v1/jwt.proto\"\x11\n" +
 	"\x0fDescribeRequest\"\xdb\x04\n" +
 	"\vDescription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
@@ -1887,13 +1903,14 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x06Secret\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1b\n" +
-	"\tper_store\x18\x03 \x01(\bR\bperStore\"\xc4\x01\n" +
+	"\tper_store\x18\x03 \x01(\bR\bperStore\"\xf9\x01\n" +
 	"\n" +
 	"Credential\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x123\n" +
 	"\x06oauth2\x18\x03 \x01(\v2\x19.servery.plugin.v1.OAuth2H\x00R\x06oauth2\x12C\n" +
-	"\tsignature\x18\x04 \x01(\v2#.servery.plugin.v1.RequestSignatureH\x00R\tsignatureB\x06\n" +
+	"\tsignature\x18\x04 \x01(\v2#.servery.plugin.v1.RequestSignatureH\x00R\tsignature\x123\n" +
+	"\x03jwt\x18\x05 \x01(\v2\x1f.servery.plugin.v1.JsonWebTokenH\x00R\x03jwtB\x06\n" +
 	"\x04kind\"\x96\x04\n" +
 	"\x06OAuth2\x123\n" +
 	"\x05grant\x18\x01 \x01(\x0e2\x1d.servery.plugin.v1.TokenGrantR\x05grant\x12\x1a\n" +
@@ -2047,6 +2064,7 @@ var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(*InboundToken)(nil),      // 22: servery.plugin.v1.InboundToken
 	(*Limits)(nil),            // 23: servery.plugin.v1.Limits
 	nil,                       // 24: servery.plugin.v1.OAuth2.ParametersEntry
+	(*JsonWebToken)(nil),      // 25: servery.plugin.v1.JsonWebToken
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	12, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
@@ -2061,22 +2079,23 @@ var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	16, // 9: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
 	19, // 10: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
 	20, // 11: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
-	1,  // 12: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
-	2,  // 13: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
-	24, // 14: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
-	3,  // 15: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
-	4,  // 16: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
-	5,  // 17: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
-	6,  // 18: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
-	7,  // 19: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	9,  // 20: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
-	8,  // 21: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
-	22, // 22: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	25, // 12: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
+	1,  // 13: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
+	2,  // 14: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
+	24, // 15: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
+	3,  // 16: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
+	4,  // 17: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
+	5,  // 18: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
+	6,  // 19: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
+	7,  // 20: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
+	9,  // 21: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	8,  // 22: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
+	22, // 23: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -2084,9 +2103,11 @@ func file_servery_plugin_v1_description_proto_init() {
 	if File_servery_plugin_v1_description_proto != nil {
 		return
 	}
+	file_servery_plugin_v1_jwt_proto_init()
 	file_servery_plugin_v1_description_proto_msgTypes[8].OneofWrappers = []any{
 		(*Credential_Oauth2)(nil),
 		(*Credential_Signature)(nil),
+		(*Credential_Jwt)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

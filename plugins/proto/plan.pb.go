@@ -171,8 +171,8 @@ func (*Decision_Plan) isDecision_Outcome() {}
 
 func (*Decision_Skip) isDecision_Outcome() {}
 
-// Plan is one HTTP request to the aggregator. The hub adds the URL of the
-// endpoint and the secrets, sends, retries and records it.
+// Plan is one HTTP request to the aggregator, or several. The hub adds the URL of
+// the endpoint and the secrets, sends, retries and records it.
 type Plan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // name of a declared endpoint
@@ -184,6 +184,9 @@ type Plan struct {
 	SecretHeaders []*SecretHeader        `protobuf:"bytes,7,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
 	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"`         // by default every 2xx is a success
 	Credentials   []string               `protobuf:"bytes,9,rep,name=credentials,proto3" json:"credentials,omitempty"` // names of declared credentials, whose headers the hub adds
+	// The requests in order, at most 10. A plan with steps has no other field, except the body for
+	// steps with plan_body.
+	Steps         []*Step `protobuf:"bytes,10,rep,name=steps,proto3" json:"steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -281,6 +284,489 @@ func (x *Plan) GetCredentials() []string {
 	return nil
 }
 
+func (x *Plan) GetSteps() []*Step {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+// Step is one request of a plan with steps. The hub sends a step when the one
+// before it was a success. A retry begins with the first step, or after the
+// steps that are reused.
+//
+// A placeholder such as {create.id} stands for the value id of the earlier step
+// create. It can stand in the path, in url, in values of the query, of headers
+// and of form fields, in texts of parts, and in the strings of a JSON body that
+// fill names. The hub escapes each value for its place.
+type Step struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`         // lower-case letters, digits and underscores; unique in the plan
+	Endpoint string                 `protobuf:"bytes,2,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // name of a declared endpoint
+	Method   string                 `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
+	Path     string                 `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"` // as in Plan; a value in it is one path segment, or a part of one
+	Url      string                 `protobuf:"bytes,5,opt,name=url,proto3" json:"url,omitempty"`   // instead of the path: one placeholder for a whole URL, whose host the endpoint allows
+	Query    map[string]string      `protobuf:"bytes,6,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers  map[string]string      `protobuf:"bytes,7,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// At most one of body, plan_body, form and parts.
+	Body          []byte          `protobuf:"bytes,8,opt,name=body,proto3" json:"body,omitempty"`
+	PlanBody      bool            `protobuf:"varint,9,opt,name=plan_body,json=planBody,proto3" json:"plan_body,omitempty"` // the body is that of the plan, such as a rendered menu
+	Fill          []string        `protobuf:"bytes,10,rep,name=fill,proto3" json:"fill,omitempty"`                         // JSON pointers of the strings of the body in which placeholders count
+	Form          []*FormField    `protobuf:"bytes,11,rep,name=form,proto3" json:"form,omitempty"`                         // application/x-www-form-urlencoded
+	Parts         []*Part         `protobuf:"bytes,12,rep,name=parts,proto3" json:"parts,omitempty"`                       // multipart/form-data
+	Gzip          bool            `protobuf:"varint,13,opt,name=gzip,proto3" json:"gzip,omitempty"`                        // compresses the body, with Content-Encoding: gzip
+	SecretHeaders []*SecretHeader `protobuf:"bytes,14,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
+	Credentials   []string        `protobuf:"bytes,15,rep,name=credentials,proto3" json:"credentials,omitempty"`
+	Success       *SuccessRule    `protobuf:"bytes,16,opt,name=success,proto3" json:"success,omitempty"`
+	Take          []*Take         `protobuf:"bytes,17,rep,name=take,proto3" json:"take,omitempty"`
+	Pages         *Pages          `protobuf:"bytes,18,opt,name=pages,proto3" json:"pages,omitempty"` // none: one page
+	// How long retries of the same call reuse the values of this step, instead of sending the same
+	// request again; at most 3600. The steps before it must be reused too. 0: never.
+	ReuseSeconds  uint32 `protobuf:"varint,19,opt,name=reuse_seconds,json=reuseSeconds,proto3" json:"reuse_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Step) Reset() {
+	*x = Step{}
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Step) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Step) ProtoMessage() {}
+
+func (x *Step) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Step.ProtoReflect.Descriptor instead.
+func (*Step) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Step) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Step) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *Step) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *Step) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Step) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Step) GetQuery() map[string]string {
+	if x != nil {
+		return x.Query
+	}
+	return nil
+}
+
+func (x *Step) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *Step) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *Step) GetPlanBody() bool {
+	if x != nil {
+		return x.PlanBody
+	}
+	return false
+}
+
+func (x *Step) GetFill() []string {
+	if x != nil {
+		return x.Fill
+	}
+	return nil
+}
+
+func (x *Step) GetForm() []*FormField {
+	if x != nil {
+		return x.Form
+	}
+	return nil
+}
+
+func (x *Step) GetParts() []*Part {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *Step) GetGzip() bool {
+	if x != nil {
+		return x.Gzip
+	}
+	return false
+}
+
+func (x *Step) GetSecretHeaders() []*SecretHeader {
+	if x != nil {
+		return x.SecretHeaders
+	}
+	return nil
+}
+
+func (x *Step) GetCredentials() []string {
+	if x != nil {
+		return x.Credentials
+	}
+	return nil
+}
+
+func (x *Step) GetSuccess() *SuccessRule {
+	if x != nil {
+		return x.Success
+	}
+	return nil
+}
+
+func (x *Step) GetTake() []*Take {
+	if x != nil {
+		return x.Take
+	}
+	return nil
+}
+
+func (x *Step) GetPages() *Pages {
+	if x != nil {
+		return x.Pages
+	}
+	return nil
+}
+
+func (x *Step) GetReuseSeconds() uint32 {
+	if x != nil {
+		return x.ReuseSeconds
+	}
+	return 0
+}
+
+// Take is a value of a step's response for later steps: a string, a number or a
+// boolean. If the response does not have it, the attempt has failed.
+type Take struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                  // lower-case letters, digits and underscores; unique in the step
+	JsonPointer   string                 `protobuf:"bytes,2,opt,name=json_pointer,json=jsonPointer,proto3" json:"json_pointer,omitempty"` // RFC 6901, in the response body
+	MaxLength     uint32                 `protobuf:"varint,3,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`      // in bytes, at most 16384; 1024 by default
+	Optional      bool                   `protobuf:"varint,4,opt,name=optional,proto3" json:"optional,omitempty"`                         // without it, the value is empty
+	Secret        bool                   `protobuf:"varint,5,opt,name=secret,proto3" json:"secret,omitempty"`                             // masked in records, and in the responses that the plugin reads; at least 6 bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Take) Reset() {
+	*x = Take{}
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Take) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Take) ProtoMessage() {}
+
+func (x *Take) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Take.ProtoReflect.Descriptor instead.
+func (*Take) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Take) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Take) GetJsonPointer() string {
+	if x != nil {
+		return x.JsonPointer
+	}
+	return ""
+}
+
+func (x *Take) GetMaxLength() uint32 {
+	if x != nil {
+		return x.MaxLength
+	}
+	return 0
+}
+
+func (x *Take) GetOptional() bool {
+	if x != nil {
+		return x.Optional
+	}
+	return false
+}
+
+func (x *Take) GetSecret() bool {
+	if x != nil {
+		return x.Secret
+	}
+	return false
+}
+
+// FormField is a field of a form.
+type FormField struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FormField) Reset() {
+	*x = FormField{}
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FormField) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FormField) ProtoMessage() {}
+
+func (x *FormField) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FormField.ProtoReflect.Descriptor instead.
+func (*FormField) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FormField) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FormField) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// Part is a part of a multipart body. It has text, content or plan_body.
+type Part struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Filename      string                 `protobuf:"bytes,2,opt,name=filename,proto3" json:"filename,omitempty"`                          // empty: the part is a field
+	ContentType   string                 `protobuf:"bytes,3,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"` // empty: none
+	Text          string                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`                                  // in which placeholders count
+	Content       []byte                 `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
+	PlanBody      bool                   `protobuf:"varint,6,opt,name=plan_body,json=planBody,proto3" json:"plan_body,omitempty"` // the content is the body of the plan, such as a rendered menu
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Part) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Part) GetFilename() string {
+	if x != nil {
+		return x.Filename
+	}
+	return ""
+}
+
+func (x *Part) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *Part) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Part) GetContent() []byte {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *Part) GetPlanBody() bool {
+	if x != nil {
+		return x.PlanBody
+	}
+	return false
+}
+
+// Pages makes a step request the following pages of a list.
+type Pages struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	CursorPointer string                 `protobuf:"bytes,1,opt,name=cursor_pointer,json=cursorPointer,proto3" json:"cursor_pointer,omitempty"` // RFC 6901: the cursor of the next page; the last page has none, null, false or ""
+	CursorQuery   string                 `protobuf:"bytes,2,opt,name=cursor_query,json=cursorQuery,proto3" json:"cursor_query,omitempty"`       // the query parameter with the cursor
+	MaxPages      uint32                 `protobuf:"varint,3,opt,name=max_pages,json=maxPages,proto3" json:"max_pages,omitempty"`               // 1 to 50; a list with more pages fails
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pages) Reset() {
+	*x = Pages{}
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pages) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pages) ProtoMessage() {}
+
+func (x *Pages) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pages.ProtoReflect.Descriptor instead.
+func (*Pages) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Pages) GetCursorPointer() string {
+	if x != nil {
+		return x.CursorPointer
+	}
+	return ""
+}
+
+func (x *Pages) GetCursorQuery() string {
+	if x != nil {
+		return x.CursorQuery
+	}
+	return ""
+}
+
+func (x *Pages) GetMaxPages() uint32 {
+	if x != nil {
+		return x.MaxPages
+	}
+	return 0
+}
+
 // SecretHeader is a header with a secret.
 type SecretHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -293,7 +779,7 @@ type SecretHeader struct {
 
 func (x *SecretHeader) Reset() {
 	*x = SecretHeader{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[2]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +791,7 @@ func (x *SecretHeader) String() string {
 func (*SecretHeader) ProtoMessage() {}
 
 func (x *SecretHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[2]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +804,7 @@ func (x *SecretHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SecretHeader.ProtoReflect.Descriptor instead.
 func (*SecretHeader) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{2}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SecretHeader) GetHeader() string {
@@ -356,7 +842,7 @@ type SuccessRule struct {
 
 func (x *SuccessRule) Reset() {
 	*x = SuccessRule{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +854,7 @@ func (x *SuccessRule) String() string {
 func (*SuccessRule) ProtoMessage() {}
 
 func (x *SuccessRule) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +867,7 @@ func (x *SuccessRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuccessRule.ProtoReflect.Descriptor instead.
 func (*SuccessRule) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SuccessRule) GetStatuses() []int32 {
@@ -412,19 +898,23 @@ func (x *SuccessRule) GetFinalStatuses() []int32 {
 	return nil
 }
 
-// Response is the aggregator's response to a plan.
+// Response is the aggregator's response to a plan. For a plan with steps it is
+// that of the last step that was sent, even if later steps follow in the plan.
 type Response struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        int32                  `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
 	Headers       map[string]string      `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // names in lower case
 	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`                                                                                 // its first 64 KiB
+	Step          string                 `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`                                                                                 // name of the step; empty without steps
+	Earlier       []*Response            `protobuf:"bytes,5,rep,name=earlier,proto3" json:"earlier,omitempty"`                                                                           // the responses of earlier steps, in order
+	Pages         [][]byte               `protobuf:"bytes,6,rep,name=pages,proto3" json:"pages,omitempty"`                                                                               // of a step with pages: the bodies of all pages, in order
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Response) Reset() {
 	*x = Response{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -436,7 +926,7 @@ func (x *Response) String() string {
 func (*Response) ProtoMessage() {}
 
 func (x *Response) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -449,7 +939,7 @@ func (x *Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Response.ProtoReflect.Descriptor instead.
 func (*Response) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Response) GetStatus() int32 {
@@ -473,6 +963,27 @@ func (x *Response) GetBody() []byte {
 	return nil
 }
 
+func (x *Response) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *Response) GetEarlier() []*Response {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+func (x *Response) GetPages() [][]byte {
+	if x != nil {
+		return x.Pages
+	}
+	return nil
+}
+
 type InterpretRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -484,7 +995,7 @@ type InterpretRequest struct {
 
 func (x *InterpretRequest) Reset() {
 	*x = InterpretRequest{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -496,7 +1007,7 @@ func (x *InterpretRequest) String() string {
 func (*InterpretRequest) ProtoMessage() {}
 
 func (x *InterpretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -509,7 +1020,7 @@ func (x *InterpretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterpretRequest.ProtoReflect.Descriptor instead.
 func (*InterpretRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *InterpretRequest) GetCall() *Call {
@@ -545,7 +1056,7 @@ type PublishOutcome struct {
 
 func (x *PublishOutcome) Reset() {
 	*x = PublishOutcome{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -557,7 +1068,7 @@ func (x *PublishOutcome) String() string {
 func (*PublishOutcome) ProtoMessage() {}
 
 func (x *PublishOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -570,7 +1081,7 @@ func (x *PublishOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishOutcome.ProtoReflect.Descriptor instead.
 func (*PublishOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PublishOutcome) GetState() OutcomeState {
@@ -607,7 +1118,7 @@ type PublishError struct {
 
 func (x *PublishError) Reset() {
 	*x = PublishError{}
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +1130,7 @@ func (x *PublishError) String() string {
 func (*PublishError) ProtoMessage() {}
 
 func (x *PublishError) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_plan_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_plan_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +1143,7 @@ func (x *PublishError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishError.ProtoReflect.Descriptor instead.
 func (*PublishError) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PublishError) GetEntity() string {
@@ -672,7 +1183,7 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanH\x00R\x04plan\x12\x14\n" +
 	"\x04skip\x18\x02 \x01(\tH\x00R\x04skip\x12:\n" +
 	"\bleft_out\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\aleftOutB\t\n" +
-	"\aoutcome\"\xf6\x03\n" +
+	"\aoutcome\"\xa5\x04\n" +
 	"\x04Plan\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x12\n" +
@@ -682,14 +1193,65 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x04body\x18\x06 \x01(\fR\x04body\x12F\n" +
 	"\x0esecret_headers\x18\a \x03(\v2\x1f.servery.plugin.v1.SecretHeaderR\rsecretHeaders\x128\n" +
 	"\asuccess\x18\b \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x12 \n" +
-	"\vcredentials\x18\t \x03(\tR\vcredentials\x1a8\n" +
+	"\vcredentials\x18\t \x03(\tR\vcredentials\x12-\n" +
+	"\x05steps\x18\n" +
+	" \x03(\v2\x17.servery.plugin.v1.StepR\x05steps\x1a8\n" +
 	"\n" +
 	"QueryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"Z\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x06\n" +
+	"\x04Step\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x16\n" +
+	"\x06method\x18\x03 \x01(\tR\x06method\x12\x12\n" +
+	"\x04path\x18\x04 \x01(\tR\x04path\x12\x10\n" +
+	"\x03url\x18\x05 \x01(\tR\x03url\x128\n" +
+	"\x05query\x18\x06 \x03(\v2\".servery.plugin.v1.Step.QueryEntryR\x05query\x12>\n" +
+	"\aheaders\x18\a \x03(\v2$.servery.plugin.v1.Step.HeadersEntryR\aheaders\x12\x12\n" +
+	"\x04body\x18\b \x01(\fR\x04body\x12\x1b\n" +
+	"\tplan_body\x18\t \x01(\bR\bplanBody\x12\x12\n" +
+	"\x04fill\x18\n" +
+	" \x03(\tR\x04fill\x120\n" +
+	"\x04form\x18\v \x03(\v2\x1c.servery.plugin.v1.FormFieldR\x04form\x12-\n" +
+	"\x05parts\x18\f \x03(\v2\x17.servery.plugin.v1.PartR\x05parts\x12\x12\n" +
+	"\x04gzip\x18\r \x01(\bR\x04gzip\x12F\n" +
+	"\x0esecret_headers\x18\x0e \x03(\v2\x1f.servery.plugin.v1.SecretHeaderR\rsecretHeaders\x12 \n" +
+	"\vcredentials\x18\x0f \x03(\tR\vcredentials\x128\n" +
+	"\asuccess\x18\x10 \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x12+\n" +
+	"\x04take\x18\x11 \x03(\v2\x17.servery.plugin.v1.TakeR\x04take\x12.\n" +
+	"\x05pages\x18\x12 \x01(\v2\x18.servery.plugin.v1.PagesR\x05pages\x12#\n" +
+	"\rreuse_seconds\x18\x13 \x01(\rR\freuseSeconds\x1a8\n" +
+	"\n" +
+	"QueryEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x90\x01\n" +
+	"\x04Take\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\fjson_pointer\x18\x02 \x01(\tR\vjsonPointer\x12\x1d\n" +
+	"\n" +
+	"max_length\x18\x03 \x01(\rR\tmaxLength\x12\x1a\n" +
+	"\boptional\x18\x04 \x01(\bR\boptional\x12\x16\n" +
+	"\x06secret\x18\x05 \x01(\bR\x06secret\"5\n" +
+	"\tFormField\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xa4\x01\n" +
+	"\x04Part\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\bfilename\x18\x02 \x01(\tR\bfilename\x12!\n" +
+	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x18\n" +
+	"\acontent\x18\x05 \x01(\fR\acontent\x12\x1b\n" +
+	"\tplan_body\x18\x06 \x01(\bR\bplanBody\"n\n" +
+	"\x05Pages\x12%\n" +
+	"\x0ecursor_pointer\x18\x01 \x01(\tR\rcursorPointer\x12!\n" +
+	"\fcursor_query\x18\x02 \x01(\tR\vcursorQuery\x12\x1b\n" +
+	"\tmax_pages\x18\x03 \x01(\rR\bmaxPages\"Z\n" +
 	"\fSecretHeader\x12\x16\n" +
 	"\x06header\x18\x01 \x01(\tR\x06header\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1a\n" +
@@ -699,11 +1261,14 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\fjson_pointer\x18\x02 \x01(\tR\vjsonPointer\x12\x1f\n" +
 	"\vjson_equals\x18\x03 \x01(\tR\n" +
 	"jsonEquals\x12%\n" +
-	"\x0efinal_statuses\x18\x04 \x03(\x05R\rfinalStatuses\"\xb6\x01\n" +
+	"\x0efinal_statuses\x18\x04 \x03(\x05R\rfinalStatuses\"\x97\x02\n" +
 	"\bResponse\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\x05R\x06status\x12B\n" +
 	"\aheaders\x18\x02 \x03(\v2(.servery.plugin.v1.Response.HeadersEntryR\aheaders\x12\x12\n" +
-	"\x04body\x18\x03 \x01(\fR\x04body\x1a:\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12\x12\n" +
+	"\x04step\x18\x04 \x01(\tR\x04step\x125\n" +
+	"\aearlier\x18\x05 \x03(\v2\x1b.servery.plugin.v1.ResponseR\aearlier\x12\x14\n" +
+	"\x05pages\x18\x06 \x03(\fR\x05pages\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x90\x01\n" +
@@ -740,39 +1305,56 @@ func file_servery_plugin_v1_plan_proto_rawDescGZIP() []byte {
 }
 
 var file_servery_plugin_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_servery_plugin_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_servery_plugin_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_plan_proto_goTypes = []any{
 	(OutcomeState)(0),        // 0: servery.plugin.v1.OutcomeState
 	(*Decision)(nil),         // 1: servery.plugin.v1.Decision
 	(*Plan)(nil),             // 2: servery.plugin.v1.Plan
-	(*SecretHeader)(nil),     // 3: servery.plugin.v1.SecretHeader
-	(*SuccessRule)(nil),      // 4: servery.plugin.v1.SuccessRule
-	(*Response)(nil),         // 5: servery.plugin.v1.Response
-	(*InterpretRequest)(nil), // 6: servery.plugin.v1.InterpretRequest
-	(*PublishOutcome)(nil),   // 7: servery.plugin.v1.PublishOutcome
-	(*PublishError)(nil),     // 8: servery.plugin.v1.PublishError
-	nil,                      // 9: servery.plugin.v1.Plan.QueryEntry
-	nil,                      // 10: servery.plugin.v1.Plan.HeadersEntry
-	nil,                      // 11: servery.plugin.v1.Response.HeadersEntry
-	(*Call)(nil),             // 12: servery.plugin.v1.Call
+	(*Step)(nil),             // 3: servery.plugin.v1.Step
+	(*Take)(nil),             // 4: servery.plugin.v1.Take
+	(*FormField)(nil),        // 5: servery.plugin.v1.FormField
+	(*Part)(nil),             // 6: servery.plugin.v1.Part
+	(*Pages)(nil),            // 7: servery.plugin.v1.Pages
+	(*SecretHeader)(nil),     // 8: servery.plugin.v1.SecretHeader
+	(*SuccessRule)(nil),      // 9: servery.plugin.v1.SuccessRule
+	(*Response)(nil),         // 10: servery.plugin.v1.Response
+	(*InterpretRequest)(nil), // 11: servery.plugin.v1.InterpretRequest
+	(*PublishOutcome)(nil),   // 12: servery.plugin.v1.PublishOutcome
+	(*PublishError)(nil),     // 13: servery.plugin.v1.PublishError
+	nil,                      // 14: servery.plugin.v1.Plan.QueryEntry
+	nil,                      // 15: servery.plugin.v1.Plan.HeadersEntry
+	nil,                      // 16: servery.plugin.v1.Step.QueryEntry
+	nil,                      // 17: servery.plugin.v1.Step.HeadersEntry
+	nil,                      // 18: servery.plugin.v1.Response.HeadersEntry
+	(*Call)(nil),             // 19: servery.plugin.v1.Call
 }
 var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
 	2,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
-	8,  // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
-	9,  // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
-	10, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
-	3,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
-	4,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
-	11, // 6: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
-	12, // 7: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
-	5,  // 8: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
-	0,  // 9: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	8,  // 10: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	13, // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
+	14, // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
+	15, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
+	8,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	9,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
+	3,  // 6: servery.plugin.v1.Plan.steps:type_name -> servery.plugin.v1.Step
+	16, // 7: servery.plugin.v1.Step.query:type_name -> servery.plugin.v1.Step.QueryEntry
+	17, // 8: servery.plugin.v1.Step.headers:type_name -> servery.plugin.v1.Step.HeadersEntry
+	5,  // 9: servery.plugin.v1.Step.form:type_name -> servery.plugin.v1.FormField
+	6,  // 10: servery.plugin.v1.Step.parts:type_name -> servery.plugin.v1.Part
+	8,  // 11: servery.plugin.v1.Step.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	9,  // 12: servery.plugin.v1.Step.success:type_name -> servery.plugin.v1.SuccessRule
+	4,  // 13: servery.plugin.v1.Step.take:type_name -> servery.plugin.v1.Take
+	7,  // 14: servery.plugin.v1.Step.pages:type_name -> servery.plugin.v1.Pages
+	18, // 15: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
+	10, // 16: servery.plugin.v1.Response.earlier:type_name -> servery.plugin.v1.Response
+	19, // 17: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
+	10, // 18: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
+	0,  // 19: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	13, // 20: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_plan_proto_init() }
@@ -791,7 +1373,7 @@ func file_servery_plugin_v1_plan_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_plan_proto_rawDesc), len(file_servery_plugin_v1_plan_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -59,6 +59,8 @@ func CredentialHeaders(credential *Credential) (names []string) {
 		return []string{credential.GetSignature().GetHeader(), credential.GetSignature().GetTimestampHeader()}
 	case credential.GetSignature() != nil:
 		return []string{credential.GetSignature().GetHeader()}
+	case credential.GetJwt() != nil:
+		return []string{WebTokenHeader(credential.GetJwt())}
 	}
 	return nil
 }
@@ -116,8 +118,10 @@ func (c *validation) credentials(d *Description) {
 			c.oauth2(at+": oauth2", d, credential.GetOauth2())
 		case credential.GetSignature() != nil:
 			c.requestSignature(at+": signature", d, credential.GetSignature())
+		case credential.GetJwt() != nil:
+			c.webToken(at+": jwt", d, credential.GetJwt())
 		default:
-			c.check(false, "%s: needs oauth2 or signature", at)
+			c.check(false, "%s: needs oauth2, signature or jwt", at)
 		}
 		for _, header := range CredentialHeaders(credential) {
 			c.header(header)

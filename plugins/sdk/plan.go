@@ -17,7 +17,7 @@ const SecretPlaceholder = "{secret}"
 
 // CheckDecision returns an error that lists why the hub cannot execute a decision. The endpoint and the secrets must
 // be declared in the description. Method, path, headers and success rule must be valid, and the hub's own headers are
-// not allowed.
+// not allowed. A step uses only values of earlier steps.
 func CheckDecision(d *Description, decision *Decision) error {
 	c := &validation{}
 	plan := decision.GetPlan()
@@ -25,6 +25,16 @@ func CheckDecision(d *Description, decision *Decision) error {
 		c.check(decision.GetSkip() != "", "a decision is a plan, or a reason to skip")
 		return c.err()
 	}
+	if len(plan.GetSteps()) > 0 {
+		c.steps(d, plan)
+	} else {
+		c.request(d, plan)
+	}
+	return c.err()
+}
+
+// request checks one request.
+func (c *validation) request(d *Description, plan *Plan) {
 	endpoint := func(e *pb.Endpoint) bool { return e.GetName() == plan.GetEndpoint() }
 	c.check(slices.ContainsFunc(d.GetEndpoints(), endpoint), "the plan's endpoint %q is not declared",
 		plan.GetEndpoint())
@@ -49,7 +59,6 @@ func CheckDecision(d *Description, decision *Decision) error {
 	}
 	c.planCredentials(d, plan)
 	c.success(plan.GetSuccess())
-	return c.err()
 }
 
 // isPlainPath reports whether a text is an absolute path without anything else of a URL.

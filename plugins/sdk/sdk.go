@@ -35,8 +35,12 @@ type (
 	Finding = pb.Finding
 	// Decision is a plan, or a reason to send nothing; see Send and Skip.
 	Decision = pb.Decision
-	// Plan is one HTTP request to the aggregator.
+	// Plan is one HTTP request to the aggregator, or several; see JSONPlan and Steps.
 	Plan = pb.Plan
+	// Step is one request of a plan of several; see JSONStep.
+	Step = pb.Step
+	// Take is a value of a step's response for later steps; see TakeValue.
+	Take = pb.Take
 	// SecretHeader is a header of a plan that carries a secret.
 	SecretHeader = pb.SecretHeader
 	// Credential is a credential that the hub produces for the requests of plans.
@@ -45,6 +49,8 @@ type (
 	OAuth2 = pb.OAuth2
 	// RequestSignature is an HMAC of the request, as a credential; see Signed.
 	RequestSignature = pb.RequestSignature
+	// JsonWebToken is a JSON Web Token that the hub signs, as a credential; see WebToken.
+	JsonWebToken = pb.JsonWebToken
 	// SuccessRule defines which responses to a plan are a success.
 	SuccessRule = pb.SuccessRule
 	// Response is the aggregator's response to a plan.

@@ -52,8 +52,11 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
-	{"core/relay", []string{"core", "core/queue", "core/retry", "plugins/sdk/signature"}},
+	{"core/relay", []string{"core", "core/queue", "core/retry", "core/step", "core/webhook",
+		"plugins/sdk/signature"}},
+	{"core/step", []string{"plugins/sdk/placeholder"}},
 	{"plugins/sdk/signature", nil},
+	{"plugins/sdk/placeholder", nil},
 	{"core/internal/devpg", nil},
 	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
@@ -69,15 +72,14 @@ var allowedImports = []struct {
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
 	{"deploy/check/prose", nil},
-	{"plugins/…", []string{"plugins/sdk", "plugins/sdk/signature", "plugins/proto"}},
+	{"plugins/…", []string{"plugins/sdk", "plugins/sdk/placeholder", "plugins/sdk/signature", "plugins/proto"}},
 	{"deploy/check/buildtest", nil},
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "relay", "relay/jwks",
-	"credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console", "presence",
-	"checklist", "toggle", "problem",
-	"inbound", "aggregator", "queue", "retry"}
+var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "step",
+	"relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console",
+	"presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "publications", "replicas", "platforms", "revisions", "calls",

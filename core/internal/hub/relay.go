@@ -48,8 +48,9 @@ func (h *Hub) buildTokens() {
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
+	queue := newCallStore(h.db)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
+		Queue: queue, SaveSteps: queue.SaveSteps, Plugins: config.Plugins, Platforms: config.Platforms,
 		Sender: outbound{h.aggregatorSender}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
@@ -67,11 +68,12 @@ type outbound struct{ *webhook.Sender }
 // Send makes one attempt (relay.Sender).
 func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 	a := o.Exchange(ctx, webhook.Request{Method: r.Method, URL: r.URL, Headers: r.Headers, Secrets: r.Secrets,
-		Body: r.Body, Certificate: (*webhook.Certificate)(r.Certificate), Unmasked: r.Unmasked})
+		Body: r.Body, Certificate: (*webhook.Certificate)(r.Certificate), Unmasked: r.Unmasked, KeepRaw: r.KeepRaw})
 	return relay.Attempt{
 		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, RequestBody: r.Body,
 		Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,
-		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody, Took: max(a.Timing.Total, time.Microsecond),
+		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody, Raw: a.Raw,
+		Took: max(a.Timing.Total, time.Microsecond),
 	}
 }
 

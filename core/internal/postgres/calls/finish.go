@@ -113,7 +113,7 @@ func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (
 // writeCallAttempts stores the attempts. Successful sends of a rider location are not stored.
 func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result) error {
 	const columns = `business_id, call_id, order_id, n, started_at, method, url, request_headers, request_body,` +
-		` status, error_class, error, response_headers, response_body, total_us`
+		` status, error_class, error, response_headers, response_body, total_us, step`
 	var rows postgres.CopyWriter
 	for _, r := range results {
 		for i := range r.Earlier {
@@ -142,6 +142,7 @@ func writeCallAttempt(rows *postgres.CopyWriter, call relay.Call, a *relay.Attem
 	rows.JSON(false, a.ResponseHeaders)
 	rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), maxStoredBody)])
 	rows.Micros(a.Took)
+	rows.Text(a.Step)
 	rows.End()
 }
 

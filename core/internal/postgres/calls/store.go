@@ -44,11 +44,12 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	busy.Into(args)
 	var claimed []relay.Call
 	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: args}, func(rows *sql.Rows) error {
-		c := relay.Call{LeasedUntil: until}
+		c := relay.Call{LeasedUntil: until, Owner: owner}
 		var payload string
+		var sealed []byte
 		err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
-			&c.Since, &c.Attempts, &c.DueAt, &c.Version)
-		c.Payload = []byte(payload)
+			&c.Since, &c.Attempts, &c.DueAt, &c.Version, &sealed)
+		c.Payload, c.Steps = []byte(payload), q.openSteps(c, sealed)
 		claimed = append(claimed, c)
 		return err
 	}); err != nil {

@@ -132,7 +132,7 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
-			response_headers, response_body, total_us
+			response_headers, response_body, total_us, step
 		FROM call_attempts WHERE business_id = ? AND call_id = ANY (?::uuid[]) ORDER BY call_id, n, started_at`,
 		business, postgres.Array(ids))
 	if err != nil {
@@ -145,7 +145,7 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 		var sent, received []byte
 		var took int64
 		if err := rows.Scan(&call, &a.N, &a.StartedAt, &a.Method, &a.URL, &sent, &a.RequestBody, &a.Status,
-			&a.ErrorClass, &a.Error, &received, &a.ResponseBody, &took); err != nil {
+			&a.ErrorClass, &a.Error, &received, &a.ResponseBody, &took, &a.Step); err != nil {
 			return fmt.Errorf("reading attempts of calls: %w", err)
 		}
 		if err := errors.Join(json.Unmarshal(sent, &a.RequestHeaders),

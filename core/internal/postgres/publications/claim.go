@@ -36,12 +36,13 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		"owner": owner, "until": until}
 	busy.Into(args)
 	if err := p.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: args}, func(rows *sql.Rows) error {
-		w := publish.Work{LeasedUntil: until}
+		w := publish.Work{LeasedUntil: until, Owner: owner}
+		var sealed []byte
 		var call uuid.NullUUID
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &w.Trace)
-		w.CallID = call.UUID
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace)
+		w.CallID, w.Steps = call.UUID, p.openSteps(w, sealed)
 		batch.Items = append(batch.Items, w)
 		return err
 	}); err != nil {

@@ -1,0 +1,219 @@
+package sdk
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// uploadPlan creates an upload, sends a menu to it, and lists what the aggregator has.
+func uploadPlan() *Plan {
+	create := JSONStep("create", "POST", "api", "/uploads", map[string]string{"kind": "menu"})
+	TakeValue(create, "id", "/id")
+	TakeValue(create, "url", "/links/0/url").Secret = true
+	upload := &Step{Name: "upload", Endpoint: "api", Method: "PUT", Url: "{create.url}", PlanBody: true, Gzip: true,
+		Headers: map[string]string{"X-Upload": "{create.id}"}, Credentials: []string{"partner"}}
+	fields := &Step{Name: "fields", Endpoint: "api", Method: "POST", Path: "/uploads/{create.id}/end",
+		Parts: []*pb.Part{{Name: "id", Text: "{create.id}"}, {Name: "menu", Filename: "menu.csv",
+			ContentType: "text/csv", PlanBody: true}}}
+	start := JSONStep("start", "POST", "api", "/jobs", map[string]any{"upload": "{create.id}"})
+	start.Fill = []string{"/upload"}
+	list := GetStep("list", "api", "/jobs")
+	list.Query = map[string]string{"upload": "{create.id}"}
+	list.Pages = &pb.Pages{CursorPointer: "/next", CursorQuery: "cursor", MaxPages: MaxPages}
+	plan := Steps(create, upload, fields, start, list)
+	plan.Body = []byte("a;b")
+	return plan
+}
+
+func TestPlansWithStepsAreChecked(t *testing.T) {
+	check := func(plan *Plan) error {
+		decision, err := Send(plan)
+		require.NoError(t, err)
+		return CheckDecision(withCredentials(), decision)
+	}
+	require.NoError(t, check(uploadPlan()))
+	for why, change := range map[string]func(p *Plan, s []*Step){
+		"a plan with steps must have no other field": func(p *Plan, _ []*Step) {
+			p.Path = "/a"
+		},
+		"the plan has 11 steps, above the limit of 10": func(p *Plan, s []*Step) {
+			p.Steps = append(p.Steps, elevenSteps()[:6]...)
+		},
+		"the plan has a body, but no step with plan_body": func(p *Plan, s []*Step) {
+			p.Steps = s[:1]
+		},
+		`steps[1] (name "create"): the name must be`: func(_ *Plan, s []*Step) {
+			s[1].Name = "create"
+		},
+		`steps[0] (name "Create"): the name must be`: func(_ *Plan, s []*Step) {
+			s[0].Name = "Create"
+		},
+		`(name "upload"): url: must be one placeholder`: func(_ *Plan, s []*Step) {
+			s[1].Url = "https://{create.id}"
+		},
+		`(name "upload"): url: no earlier step takes {start.id}`: func(_ *Plan, s []*Step) {
+			s[1].Url = "{start.id}"
+		},
+		`(name "fields"): path: no earlier step takes {create.ref}`: func(_ *Plan, s []*Step) {
+			s[2].Path = "/{create.ref}"
+		},
+		`header X-Upload: no earlier step takes {upload.id}`: func(_ *Plan, s []*Step) {
+			s[1].Headers["X-Upload"] = "{upload.id}"
+		},
+		`part id: no earlier step takes {list.id}`: func(_ *Plan, s []*Step) {
+			s[2].Parts[0].Text = "{list.id}"
+			TakeValue(s[4], "id", "/id")
+			s[4].Pages = nil
+		},
+		`fill /upload: no earlier step takes {none.id}`: func(_ *Plan, s []*Step) {
+			s[3].Body = []byte(`{"upload":"{none.id}"}`)
+		},
+		`fill /upload: the body has no string`: func(_ *Plan, s []*Step) {
+			s[3].Body = []byte(`{"upload":"x"}`)
+		},
+		`fill upload: "upload" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[3].Fill = []string{"upload"}
+		},
+		`fill /upload: is named twice`: func(_ *Plan, s []*Step) {
+			s[3].Fill = []string{"/upload", "/upload"}
+		},
+		`query upload: no earlier step takes {fields.id}`: func(_ *Plan, s []*Step) {
+			s[4].Query["upload"] = "{fields.id}"
+		},
+		`must have at most one of body, plan_body, form and`: func(_ *Plan, s []*Step) {
+			s[3].PlanBody = true
+		},
+		`gzip needs a body`: func(_ *Plan, s []*Step) {
+			s[4].Gzip = true
+		},
+		`the hub sets the header Content-Encoding`: func(_ *Plan, s []*Step) {
+			s[1].Headers["content-encoding"] = "br"
+		},
+		`the hub sets the header Content-Type`: func(_ *Plan, s []*Step) {
+			s[2].Headers = map[string]string{"Content-Type": "a/b"}
+		},
+		`part "menu": must have one of text, content and`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].Text = "x"
+		},
+		`part "menu": content_type "csv/" is no media type`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].ContentType = "csv/"
+		},
+		`part "": needs a name`: func(_ *Plan, s []*Step) {
+			s[2].Parts[1].Name = ""
+		},
+		`pages: cursor_pointer: "next" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[4].Pages.CursorPointer = "next"
+		},
+		`pages: cursor_query: must name a parameter that the`: func(_ *Plan, s []*Step) {
+			s[4].Pages.CursorQuery = "upload"
+		},
+		`pages: max_pages: must be from 1 to 50`: func(_ *Plan, s []*Step) {
+			s[4].Pages.MaxPages = 51
+		},
+		`a step with pages must take no values`: func(_ *Plan, s []*Step) {
+			TakeValue(s[4], "id", "/id")
+		},
+		`take "id": the name must be`: func(_ *Plan, s []*Step) {
+			TakeValue(s[0], "id", "/other")
+		},
+		`take "id": json_pointer: "/~2" must be a JSON pointer`: func(_ *Plan, s []*Step) {
+			s[0].Take[0].JsonPointer = "/~2"
+		},
+		`take "id": max_length: must be at most 16384`: func(_ *Plan, s []*Step) {
+			s[0].Take[0].MaxLength = MaxTaken + 1
+		},
+		`(name "create"): the plan's endpoint "none" is not`: func(_ *Plan, s []*Step) {
+			s[0].Endpoint = "none"
+		},
+		`(name "upload"): the plan's credential "x" is not`: func(_ *Plan, s []*Step) {
+			s[1].Credentials = []string{"x"}
+		},
+		`(name "create"): the plan's path "uploads" must begin`: func(_ *Plan, s []*Step) {
+			s[0].Path = "uploads"
+		},
+		`(name "create"): the plan's success rule names the sta`: func(_ *Plan, s []*Step) {
+			s[0].Success = &SuccessRule{Statuses: []int32{1}}
+		},
+	} {
+		plan := proto.CloneOf(uploadPlan())
+		change(plan, plan.Steps)
+		require.ErrorContains(t, check(plan), why)
+	}
+}
+
+func elevenSteps() (steps []*Step) {
+	for n := range 11 {
+		steps = append(steps, GetStep("s"+string(rune('a'+n)), "api", "/a"))
+	}
+	return steps
+}
+
+func TestRiderLocationHasOneRequest(t *testing.T) {
+	for _, row := range []struct {
+		plan  *Plan
+		valid bool
+	}{{&Plan{Path: "/a"}, true}, {Steps(elevenSteps()[0]), true}, {Steps(elevenSteps()...), false},
+		{Steps(uploadPlan().Steps[4]), false}} {
+		decision, err := Send(row.plan)
+		require.NoError(t, err)
+		require.Equal(t, row.valid, CheckSingleStep(decision) == nil)
+	}
+}
+
+func TestResponsesAreFoundByTheirStep(t *testing.T) {
+	response := &Response{Step: "upload", Status: 200, Earlier: []*Response{{Step: "create", Status: 201}}}
+	require.EqualValues(t, 200, StepResponse(response, "upload").GetStatus())
+	require.EqualValues(t, 201, StepResponse(response, "create").GetStatus())
+	require.Nil(t, StepResponse(response, "start"))
+}
+
+func TestInvalidWebTokensAreRejected(t *testing.T) {
+	valid := func() (*Description, *JsonWebToken) {
+		d := withCredentials()
+		d.SettingsSchema = []byte(`{"type":"object","properties":{"developer":{"type":"string"},` +
+			`"n":{"type":"integer"}}}`)
+		token := WebToken("market", "key", Claim("aud", "doordash"), SecretClaim("kid", "id"),
+			&pb.JsonWebTokenClaim{Name: "iss", Setting: "developer"})
+		d.Credentials = append(d.Credentials, token)
+		return d, token.GetJwt()
+	}
+	d, _ := valid()
+	require.NoError(t, CheckDescription(d))
+	require.Equal(t, []string{"Authorization"}, CredentialHeaders(d.Credentials[len(d.Credentials)-1]))
+	for why, change := range map[string]func(token *JsonWebToken){
+		`secret "none": is not declared`: func(token *JsonWebToken) { token.Secret = "none" },
+		"key_encoding 9: is not known":   func(token *JsonWebToken) { token.KeyEncoding = 9 },
+		"lifetime_seconds: must be from 30": func(token *JsonWebToken) {
+			token.LifetimeSeconds = 3601
+		},
+		`template: "x" must have {token}`: func(token *JsonWebToken) { token.Template = "x" },
+		`claim "exp": must be unique`: func(token *JsonWebToken) {
+			token.Claims[0].Name = "exp"
+		},
+		`claim "kid": must be unique`: func(token *JsonWebToken) {
+			token.Claims[0].Name = "kid"
+		},
+		`claim aud: secret "none": is not`: func(token *JsonWebToken) {
+			token.Claims[0].Secret = "none"
+		},
+		`claim "kid": needs one of value`: func(token *JsonWebToken) {
+			token.Claims[1].Value = "x"
+		},
+		`claim "iss": the setting "n" must be a`: func(token *JsonWebToken) {
+			token.Claims[2].Setting = "n"
+		},
+		`parameter "alg": is set by the hub`: func(token *JsonWebToken) {
+			token.Parameters = map[string]string{"alg": "none"}
+		},
+		"header Host is set by the hub":             func(token *JsonWebToken) { token.Header = "Host" },
+		"claim \"\": must be unique, and not a tim": func(token *JsonWebToken) { token.Claims[0].Name = "" },
+	} {
+		d, token := valid()
+		change(token)
+		require.ErrorContains(t, CheckDescription(d), why)
+	}
+}
