@@ -28,6 +28,8 @@ type Options struct {
 	Module  string // path of its Go module
 	Source  string // checkout of the hub, used instead of a release; "" to use Version
 	Version string // of the hub's module, such as v1.2.3
+
+	InRepository bool // it is a package of the hub's module, and needs no other fields than Dir and ID
 }
 
 // Write creates the module and returns the paths of its files below the directory.
@@ -38,16 +40,18 @@ func Write(p Options) ([]string, error) {
 	if entries, err := os.ReadDir(p.Dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s already exists and is not empty", p.Dir)
 	}
-	module, sums, err := p.goMod()
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]string{"go.mod": module}
-	if sums != "" {
-		files["go.sum"] = sums
+	files := map[string]string{}
+	if !p.InRepository {
+		module, sums, err := p.goMod()
+		if err != nil {
+			return nil, err
+		}
+		if files["go.mod"] = module; sums != "" {
+			files["go.sum"] = sums
+		}
 	}
 	words := strings.NewReplacer("PLUGIN_ID", p.ID, "PLUGIN_MODULE", p.Module)
-	err = fs.WalkDir(template, "template", func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(template, "template", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -120,6 +124,22 @@ func ReleasedVersion() string {
 		return ""
 	}
 	return info.Main.Version
+}
+
+// Repository returns the checkout of the hub whose module a directory belongs to, or "". The directory need not exist.
+func Repository(dir string) string {
+	dir, err := filepath.Abs(dir)
+	for err == nil {
+		text, absent := os.ReadFile(filepath.Join(dir, "go.mod"))
+		switch {
+		case absent == nil && strings.HasPrefix(string(text), "module "+HubModule+"\n"):
+			return dir
+		case absent == nil || dir == filepath.Dir(dir):
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
 }
 
 // FindSource returns the first checkout of the hub at or above one of the directories, or "".

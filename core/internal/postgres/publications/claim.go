@@ -18,38 +18,38 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-var claim = claimStatement()
-
-func claimStatement() *postgres.Query {
-	parts := outbox.ClaimParts("publications")
-	parts["sent_name"] = postgres.SentNameOf("publication.business_id", "publication.platform")
-	return queries.Get("claim").Fill("claim_publications", parts)
-}
-
 // Claim leases due publications, the longest waiting endpoints first. The platform's state
 // is unknown if a lease expired or another call changed it meanwhile.
 func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[publish.Work], err error) {
 	now, epoch := p.db.ReadClock()
 	busy := outbox.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
-	args := postgres.Args{"now": now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys,
-		"owner": owner, "until": until}
-	busy.Into(args)
-	if err := p.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: args}, func(rows *sql.Rows) error {
-		w := publish.Work{LeasedUntil: until}
-		var call uuid.NullUUID
-		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
-			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &w.Trace)
-		w.CallID = call.UUID
-		batch.Items = append(batch.Items, w)
-		return err
-	}); err != nil {
+	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
+		"endpoints": outbox.QueuedEndpoints("publications", outbox.HasDueTime),
+		"heads":     outbox.ClaimableEndpoints("publications", now, capacity.Items, busy),
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
+		"until":     until,
+		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
+	}))
+	if err != nil {
 		return batch, fmt.Errorf("claiming publications: %w", err)
 	}
-	if len(batch.Items) > 0 {
+	defer rows.Close()
+	for rows.Next() {
+		w := publish.Work{LeasedUntil: until}
+		var call uuid.NullUUID
+		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
+			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
+			&w.Trace); err != nil {
+			return batch, fmt.Errorf("claiming publications: %w", err)
+		}
+		w.CallID = call.UUID
+		batch.Items = append(batch.Items, w)
+	}
+	if err := rows.Err(); err != nil || len(batch.Items) > 0 {
 		batch.More = true // each platform got only its share
-		return batch, nil
+		return batch, err
 	}
 	batch.NextDue, err = outbox.NextDue(ctx, p.db, "publications", busy)
 	return batch, err
