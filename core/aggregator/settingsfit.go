@@ -30,7 +30,7 @@ func (p SettingsProblem) String() string {
 		strings.TrimSuffix("settings."+p.Field, "."), p.Message)
 }
 
-// FilledSettings are settings of a platform to which defaults are added.
+// FilledSettings are settings of a platform with added defaults.
 type FilledSettings struct {
 	Business core.BusinessID `json:"business"`
 	Platform string          `json:"platform"`
@@ -117,7 +117,7 @@ func defaultValue(schema []byte, field, text string) (json.RawMessage, error) {
 	return nil, core.Errorf(core.Invalid, "the default of %s %s", field, problem)
 }
 
-// problemAt describes the first problem of a setting or of what it contains, or returns "".
+// problemAt describes the first problem of a setting or its members, or returns "".
 func problemAt(schema, settings []byte, field string) string {
 	for _, p := range schemaProblems(schema, settings) {
 		if p.Path == field {

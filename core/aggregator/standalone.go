@@ -59,9 +59,12 @@ func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject plugin
 	return strings.Join(found, ", "), err
 }
 
-// CheckManifest checks a manifest file, the digests of its programs and, if this system can run one, that it starts with
-// the same description.
+// CheckManifest checks a manifest, or that in a directory, and the digests of its programs. If this system can run one,
+// it checks that the program starts with the same description.
 func CheckManifest(ctx context.Context, file string) (manifest *sdk.Manifest, started bool, err error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, sdk.ManifestName)
+	}
 	manifest, err = sdk.ReadManifest(file)
 	if err != nil {
 		return nil, false, err

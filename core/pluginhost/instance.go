@@ -40,7 +40,7 @@ type instance struct {
 	hung   chan *fault   // receives after too many consecutive timeouts
 	broken chan struct{} // receives when a call was lost with the connection
 	memory atomic.Uint64 // bytes, as last measured
-	watch  Watch         // nil: nobody watches the plugin
+	watch  Watch         // nil: none
 
 	mu       sync.Mutex
 	calls    int

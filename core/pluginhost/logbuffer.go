@@ -37,7 +37,7 @@ type logBuffer struct {
 	total  int // lines, including those dropped
 	second time.Time
 	count  int
-	watch  Watch // of the last instance that started; nil: nobody watches the plugin
+	watch  Watch // of the last instance that started; nil: none
 }
 
 // show passes further lines to a Watch too, if it is not nil.

@@ -13,7 +13,7 @@ import (
 
 // Watcher lets a developer watch the calls of a plugin.
 type Watcher interface {
-	// Watch returns what receives the calls of an instance that starts, or nil if nobody watches the plugin.
+	// Watch returns what receives the calls of an instance that starts, or nil if there is no receiver.
 	Watch(id string) Watch
 }
 
@@ -42,7 +42,7 @@ type WatchedCall struct {
 
 const watchedService = "/servery.plugin.v1."
 
-// unwatched are calls by which the host supervises a plugin.
+// unwatched are the calls of supervision.
 var unwatched = map[string]bool{"Plugin.Describe": true, "Plugin.CheckHealth": true, "Plugin.Drain": true}
 
 // watchHandler passes the calls of an instance to its Watch (stats.Handler).

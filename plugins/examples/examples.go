@@ -1,2 +1,2 @@
-// Package examples tests the example plugins, each of which is a module of its own.
+// Package examples tests the example plugins. Each is a separate module.
 package examples

@@ -12,7 +12,7 @@ import (
 	_ "github.com/servery-hub/servery/plugins/plugintest" // the examples depend on it
 )
 
-// Each example is a module of its own, which a partner could have. Nothing is downloaded.
+// Each example is a separate module, as a partner would have it. Nothing is downloaded.
 func TestExamplesPassTheirTestsInTheirModules(t *testing.T) {
 	modules, err := filepath.Glob("*/go.mod")
 	require.NoError(t, err)

@@ -2,6 +2,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -30,6 +31,27 @@ type Options struct {
 	Version string // of the hub's module, such as v1.2.3
 
 	InRepository bool // it is a package of the hub's module, and needs no other fields than Dir and ID
+}
+
+// WithDefaults fills in the missing fields, and returns the commands to run in the directory. Within a checkout of the
+// hub, the plugin belongs to the hub's module, unless a module, a checkout or a version is set.
+func (p Options) WithDefaults() (completed Options, next string) {
+	if here := Repository("."); p.Dir == "" && here != "" {
+		p.Dir = filepath.Join(here, "plugins", p.ID)
+	}
+	p.Dir = cmp.Or(p.Dir, p.ID)
+	if repository := Repository(p.Dir); repository != "" && p.Module+p.Source+p.Version == "" {
+		p.InRepository = true
+		return p, "go test ./... && make -C " + repository + " build"
+	}
+	p.Module = cmp.Or(p.Module, "example.com/"+p.ID)
+	if p.Source == "" && p.Version == "" {
+		p.Source, p.Version = DefaultSource(), ReleasedVersion()
+	}
+	if p.Source == "" {
+		return p, "go mod tidy && go test ./..."
+	}
+	return p, "go test ./..."
 }
 
 // Write creates the module and returns the paths of its files below the directory.

@@ -214,7 +214,8 @@ func (m *Manifest) Matches(d *Description) error {
 	c := &validation{}
 	says := ManifestOf(d, m.Transport)
 	c.check(m.ID == says.ID, "id: the manifest says %q, the plugin %q", m.ID, says.ID)
-	c.check(m.Version == says.Version || withoutBuild(m.Version) == says.Version, "version: the manifest says %q, the plugin %q", m.Version, says.Version)
+	c.check(m.Version == says.Version || withoutBuild(m.Version) == says.Version,
+		"version: the manifest says %q, the plugin %q", m.Version, says.Version)
 	c.check(m.Protocol == says.Protocol, "protocol: the manifest says %d, the plugin %d", m.Protocol, says.Protocol)
 	c.check(slices.Equal(m.Capabilities, says.Capabilities), "capabilities: the manifest says %v, the plugin %v",
 		m.Capabilities, says.Capabilities)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/plugins/plugintest"
-	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // pluginCommand contains the tools for plugin authors, which need no hub and no database. From List on, it contains
@@ -58,11 +56,8 @@ type pluginCheck struct {
 
 // Run checks a manifest.
 func (c pluginCheck) Run(ctx context.Context, out output) error {
-	file, starts := c.File, ""
-	if isDir(file) {
-		file = filepath.Join(file, sdk.ManifestName)
-	}
-	manifest, started, err := aggregator.CheckManifest(ctx, file)
+	starts := ""
+	manifest, started, err := aggregator.CheckManifest(ctx, c.File)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,9 @@ func TestNewPluginInAModuleOfItsOwn(t *testing.T) {
 	other := filepath.Join(checkout, "other")
 	require.NoError(t, os.Mkdir(other, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(other, "go.mod"), []byte("module example.org/other\n"), 0o600))
-	for dir, own := range map[string]bool{filepath.Join(checkout, "plugins", "a"): false, filepath.Join(other, "b"): true} {
+	for dir, own := range map[string]bool{
+		filepath.Join(checkout, "plugins", "a"): false, filepath.Join(other, "b"): true,
+	} {
 		_, stderr, status := pluginKit(t, "new", "tasty", "--dir", dir)
 		require.Zero(t, status, stderr)
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))

@@ -24,7 +24,7 @@ type DesiredPlugin struct {
 	Enabled   bool                         `json:"enabled"`
 	Installed string                       `json:"installed,omitzero"` // version in the directory
 	Unfit     []aggregator.SettingsProblem `json:"unfit,omitzero"`     // settings that it rejects
-	Filled    []aggregator.FilledSettings  `json:"filled,omitzero"`    // settings to which defaults are added
+	Filled    []aggregator.FilledSettings  `json:"filled,omitzero"`    // platforms that get defaults
 	DryRun    bool                         `json:"dry_run,omitzero"`   // nothing is changed
 	Hubs      []ListedHub                  `json:"hubs,omitzero"`      // running hubs, if they were waited for
 
@@ -155,6 +155,5 @@ func unfitError(p DesiredPlugin, platforms int) error {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
 	return core.Errorf(core.Conflict, "plugin %s %s is not installed: it rejects settings of %d platforms:\n  %s\n"+
-		"correct them with `servery platform set`, add --set-default FIELD=VALUE for those that are required, "+
-		"or add --force", p.ID, p.Installed, platforms, strings.Join(list, "\n  "))
+		"correct them with `servery platform set`, or use --set-default FIELD=VALUE or --force", p.ID, p.Installed, platforms, strings.Join(list, "\n  "))
 }

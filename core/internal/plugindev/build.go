@@ -25,7 +25,8 @@ const (
 // build compiles the package in a directory and returns the manifest of the program, which is in the other directory.
 // An error has the output of the compiler.
 func build(ctx context.Context, source, into string) (*sdk.Manifest, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, buildTimeout, fmt.Errorf("the build took longer than %v", buildTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, buildTimeout,
+		fmt.Errorf("the build took longer than %v", buildTimeout))
 	defer cancel()
 	program := filepath.Join(into, "plugin")
 	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, ".")

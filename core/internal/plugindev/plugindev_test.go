@@ -15,10 +15,11 @@ import (
 
 func TestDatabaseElsewhereIsRefused(t *testing.T) {
 	for url, local := range map[string]bool{
-		"": true, "postgres://u@localhost/d": true, "postgres://u@127.0.0.1:5432/d": true, "postgres://u@[::1]/d": true,
-		"unix://servery:p@servery/run/socket": true,
-		"postgres:///d?host=/run/postgresql":  true, "postgres://u@db.example/d": false, "postgres://u@10.0.0.7/d": false,
-		"postgres://u@localhost/d?host=db.example": false, "postgres:///d": false, "postgres://%zz": false,
+		"": true, "postgres://u@localhost/d": true, "postgres://u@127.0.0.1:5432/d": true,
+		"postgres://u@[::1]/d": true, "unix://servery:p@servery/run/socket": true,
+		"postgres:///d?host=/run/postgresql": true, "postgres://u@db.example/d": false,
+		"postgres://u@10.0.0.7/d": false, "postgres://u@localhost/d?host=db.example": false,
+		"postgres:///d": false, "postgres://%zz": false,
 	} {
 		require.Equal(t, local, IsLocal(url), url)
 	}

@@ -51,7 +51,7 @@ func (s *sources) read() (map[string]stamp, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != s.dir && (strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor"):
+		case entry.IsDir() && path != s.dir && isSkipped(name):
 			return filepath.SkipDir
 		case !entry.Type().IsRegular() || !isSource(name):
 			return nil
@@ -71,8 +71,14 @@ func (s *sources) read() (map[string]stamp, error) {
 	return seen, err
 }
 
+// isSkipped reports whether a directory has no sources of the program.
+func isSkipped(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor"
+}
+
 func isSource(name string) bool {
-	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || name == "go.mod" || name == "go.sum"
+	return name == "go.mod" || name == "go.sum" ||
+		strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
 // IsLocal reports whether a database is on this machine: the private one, at a loopback address, or at a Unix socket.
@@ -89,5 +95,6 @@ func IsLocal(databaseURL string) bool {
 		host = socket
 	}
 	ip := net.ParseIP(host)
-	return parsed.Scheme == "unix" || host == "localhost" || strings.HasPrefix(host, "/") || ip != nil && ip.IsLoopback()
+	return parsed.Scheme == "unix" || host == "localhost" || strings.HasPrefix(host, "/") ||
+		ip != nil && ip.IsLoopback()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -211,6 +212,6 @@ func maskMultipart(body string) string {
 		if masked == string(text) {
 			masked = MaskBody(masked)
 		}
-		out.WriteString("--" + boundary + "\nContent-Disposition: " + sdk.MaskPersonal(disposition) + "\n\n" + masked + "\n")
+		fmt.Fprintf(&out, "--%s\nContent-Disposition: %s\n\n%s\n", boundary, sdk.MaskPersonal(disposition), masked)
 	}
 }

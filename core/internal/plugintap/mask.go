@@ -29,7 +29,7 @@ var kinds = words(map[string]string{
 	maskedSecret:  "authorization cookie password token",
 })
 
-// persons are words for a person. The name of such a field is personal, and so is its value if it is no object.
+// persons are words for a person. The name of such a field is personal, and so is its value, unless it is an object.
 var persons = set("customer rider recipient contact courier driver user guest consumer client buyer person receiver " +
 	"sender")
 
@@ -101,8 +101,8 @@ func isPersonName(name string) bool {
 	return len(own) > 0 && !slices.ContainsFunc(own, func(word string) bool { return !persons[word] })
 }
 
-// MaskJSON replaces personal values in JSON: by the names of fields, phone numbers and e-mail addresses anywhere, and
-// within bodies in JSON, XML, CSV and forms. It replaces a text that is no JSON as a whole.
+// MaskJSON replaces personal values in JSON by the names of fields, and phone numbers and e-mail addresses anywhere. It
+// also masks bodies in other formats. It replaces any other text as a whole.
 func MaskJSON(text []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

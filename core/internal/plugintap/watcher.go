@@ -23,7 +23,7 @@ type Watcher struct {
 func (w Watcher) Watch(id string) pluginhost.Watch {
 	conn, err := dial(w.Dir, id)
 	if err != nil {
-		w.Log.Debug("nobody watches the plugin", "plugin", id, "error", err)
+		w.Log.Debug("servery plugin dev does not run", "plugin", id, "error", err)
 		return nil
 	}
 	if conn == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// ReplaceSettings stores settings to which defaults are added, and records that in the audit trail. It returns Conflict
-// if the platform has other settings, or another plugin, than the defaults were added for.
+// ReplaceSettings stores settings with added defaults, and records that in the audit trail. It returns Conflict if the
+// settings or the plugin of the platform have changed.
 func (p Store) ReplaceSettings(ctx context.Context, tx bun.Conn, plugin string, f aggregator.FilledSettings) error {
 	served, access, err := p.Read(ctx, tx, f.Business, f.Platform, " FOR UPDATE")
 	if err != nil && core.CodeOf(err) != core.NotFound {

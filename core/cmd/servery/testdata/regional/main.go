@@ -12,7 +12,8 @@ type regional struct{}
 
 func main() { sdk.Serve(regional{}) }
 
-const settingsSchema = `{"type": "object", "additionalProperties": false, "required": ["region", "depth"], "properties": {
+const settingsSchema = `{"type": "object", "additionalProperties": false, "required": ["region", "depth"],
+	"properties": {
 	"region": {"type": "string", "enum": ["eu", "us", "7"]},
 	"depth": {"type": "integer", "minimum": 1, "maximum": 3},
 	"token": {"type": "string", "writeOnly": true}
