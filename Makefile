@@ -27,11 +27,13 @@ build: ## Build bin/servery and bin/plugins
 
 # Each plugin has a directory named by its id, with its manifest and the digest of
 # the program. A new digest publishes all menus, so it changes with the code only.
-PLUGINS := $(patsubst plugins/aggregator%,aggregator-%,$(wildcard plugins/aggregator*))
+# The directory of a plugin has its id as name, or the id without hyphens.
+PLUGINS := $(foreach dir,$(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go)),$(if \
+  $(findstring -,$(dir)),$(dir),$(patsubst aggregator%,aggregator-%,$(dir))))
 .PHONY: $(PLUGINS:%=bin/plugins/%)
 $(PLUGINS:%=bin/plugins/%): bin/plugins/%:
 	@rm -rf $@ && mkdir -p $@
-	$(GO) build -buildvcs=false -o $@/$* ./plugins/$(subst -,,$*)
+	$(GO) build -buildvcs=false -o $@/$* ./plugins/$(if $(wildcard plugins/$*/main.go),$*,$(subst -,,$*))
 	@$(BIN) plugin describe $@/$* --manifest > $@.yaml && mv $@.yaml $@/plugin.yaml
 
 .PHONY: run

@@ -29,7 +29,7 @@ const (
 	peerInterval  = 10 * time.Second // the same while other replicas may have a plugin that cannot be called here
 )
 
-// Config configures a Host. Tracer and Hidden are optional.
+// Config configures a Host. Tracer, Watcher and Hidden are optional.
 type Config struct {
 	Dir       string   // of the plugins, one directory each
 	Hidden    []string // directories that plugins cannot see
@@ -38,6 +38,7 @@ type Config struct {
 	Platforms Platforms
 	Observer  pluginhost.Observer
 	Clock     core.Clock
+	Watcher   pluginhost.Watcher
 	Tracer    *core.Tracer
 	Log       *slog.Logger
 }
@@ -80,7 +81,7 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	h.counts.entered = h.Wake
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
-		Observer: h.counts, Journal: h.journal, Tracer: config.Tracer, Log: config.Log})
+		Observer: h.counts, Journal: h.journal, Watcher: config.Watcher, Tracer: config.Tracer, Log: config.Log})
 	if err != nil {
 		return nil, err
 	}

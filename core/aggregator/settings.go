@@ -26,14 +26,14 @@ func (h *Host) validateSettings(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		found, err := SettingsErrors(ctx, plugin, bound)
+		fit, err := FitSettings(ctx, plugin, bound, nil)
 		if err != nil {
 			continue // the plugin's fault is recorded; retried later
 		}
 		h.validated[s.ID] = s.Manifest
-		if len(found) > 0 {
+		if len(fit.Problems) > 0 {
 			plugin.ReportFault(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
-				len(found), strings.Join(found, "; ")))
+				fit.Platforms(), strings.Join(fit.texts(), "; ")))
 		}
 	}
 	return nil

@@ -2,10 +2,12 @@ package aggregator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -44,27 +46,6 @@ func (NoopObserver) PluginCalled(_, _, _ string, _ time.Duration) {}
 // PluginEntered does nothing (pluginhost.Observer).
 func (NoopObserver) PluginEntered(string, pluginhost.State) {}
 
-// SettingsErrors describes the platforms whose settings a plugin rejects.
-func SettingsErrors(ctx context.Context, plugin pluginhost.Plugin, bound []Binding) (found []string, err error) {
-	results := map[string]string{} // results by settings, which many platforms share
-	for _, b := range bound {
-		same := b.Currency + string(b.Settings)
-		wrong, known := results[same]
-		if !known {
-			if wrong, err = settingsError(ctx, plugin,
-				pluginhost.Subject{Business: b.Business, Platform: b.Platform, Settings: b.Settings,
-					Currency: b.Currency}); err != nil {
-				return nil, err
-			}
-			results[same] = wrong
-		}
-		if wrong != "" {
-			found = append(found, fmt.Sprintf("platform %q of business %d: %s", b.Platform, b.Business, wrong))
-		}
-	}
-	return found, nil
-}
-
 // settingsError describes why a plugin rejects settings, or returns "" if it accepts them.
 func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject) (string, error) {
 	problems, err := plugin.CheckSettings(ctx, subject)
@@ -76,6 +57,27 @@ func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject plugin
 		found[i] = pluginhost.FormatProblem(p)
 	}
 	return strings.Join(found, ", "), err
+}
+
+// CheckManifest checks a manifest, or that in a directory, and the digests of its programs. If this system can run one,
+// it checks that the program starts with the same description.
+func CheckManifest(ctx context.Context, file string) (manifest *sdk.Manifest, started bool, err error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, sdk.ManifestName)
+	}
+	manifest, err = sdk.ReadManifest(file)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, binary := range manifest.Binaries {
+		err = errors.Join(err, binary.VerifyIn(filepath.Dir(file)))
+	}
+	_, absent := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil || absent != nil || filepath.Base(file) != sdk.ManifestName {
+		return manifest, false, err
+	}
+	return manifest, true, RunFromDirectory(ctx, filepath.Dir(file), manifest.ID,
+		func(pluginhost.Plugin) error { return nil })
 }
 
 // RunFromDirectory starts the plugin in a directory as a hub would, under its id.

@@ -40,6 +40,7 @@ type Config struct {
 	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting
 	Clock          core.Clock
 	Observer       Observer
+	Watcher        Watcher      // nil: none
 	Journal        Journal      // nil: faults and requests that are set aside are only kept in memory
 	Tracer         *core.Tracer // nil: none
 	Log            *slog.Logger

@@ -40,6 +40,7 @@ type instance struct {
 	hung   chan *fault   // receives after too many consecutive timeouts
 	broken chan struct{} // receives when a call was lost with the connection
 	memory atomic.Uint64 // bytes, as last measured
+	watch  Watch         // nil: none
 
 	mu       sync.Mutex
 	calls    int
@@ -66,8 +67,13 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	}
 	i := &instance{installed: p, dir: dir, hung: make(chan *fault, 1), broken: make(chan struct{}, 1),
 		idle: make(chan struct{})}
+	if h.config.Watcher != nil {
+		i.watch = h.config.Watcher.Watch(p.manifest.ID)
+		log.show(i.watch)
+	}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
+		i.endWatch(log)
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
@@ -128,6 +134,9 @@ func (i *instance) connect(log *logBuffer) error {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", address.String())
 		}))
+	if i.watch != nil {
+		options = append(options, grpc.WithStatsHandler(watchHandler{i.watch}))
+	}
 	if i.conn, err = grpc.NewClient("passthrough:plugin", options...); err != nil {
 		return err
 	}
@@ -278,5 +287,14 @@ func (i *instance) terminate() {
 		_ = i.conn.Close()
 	}
 	i.output.Wait()
+	i.endWatch(i.process.log)
 	_ = os.RemoveAll(i.dir)
+}
+
+// endWatch ends the watch of the instance, if there is one.
+func (i *instance) endWatch(log *logBuffer) {
+	if i.watch != nil {
+		log.hide(i.watch)
+		i.watch.Close()
+	}
 }

@@ -37,6 +37,23 @@ type logBuffer struct {
 	total  int // lines, including those dropped
 	second time.Time
 	count  int
+	watch  Watch // of the last instance that started; nil: none
+}
+
+// show passes further lines to a Watch too, if it is not nil.
+func (b *logBuffer) show(watch Watch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watch = watch
+}
+
+// hide ends what show began, unless a later instance is watched.
+func (b *logBuffer) hide(watch Watch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watch == watch {
+		b.watch = nil
+	}
 }
 
 // Write takes one line.
@@ -72,6 +89,9 @@ func (b *logBuffer) add(text string) (write bool, dropped int) {
 		b.second, b.count = now, 0
 	}
 	b.count++
+	if b.watch != nil {
+		b.watch.Logged(text)
+	}
 	return b.count <= maxLinesPerSecond, dropped
 }
 

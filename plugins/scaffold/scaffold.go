@@ -2,6 +2,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -28,6 +29,29 @@ type Options struct {
 	Module  string // path of its Go module
 	Source  string // checkout of the hub, used instead of a release; "" to use Version
 	Version string // of the hub's module, such as v1.2.3
+
+	InRepository bool // it is a package of the hub's module, and needs no other fields than Dir and ID
+}
+
+// WithDefaults fills in the missing fields, and returns the commands to run in the directory. Within a checkout of the
+// hub, the plugin belongs to the hub's module, unless a module, a checkout or a version is set.
+func (p Options) WithDefaults() (completed Options, next string) {
+	if here := Repository("."); p.Dir == "" && here != "" {
+		p.Dir = filepath.Join(here, "plugins", p.ID)
+	}
+	p.Dir = cmp.Or(p.Dir, p.ID)
+	if repository := Repository(p.Dir); repository != "" && p.Module+p.Source+p.Version == "" {
+		p.InRepository = true
+		return p, "go test ./... && make -C " + repository + " build"
+	}
+	p.Module = cmp.Or(p.Module, "example.com/"+p.ID)
+	if p.Source == "" && p.Version == "" {
+		p.Source, p.Version = DefaultSource(), ReleasedVersion()
+	}
+	if p.Source == "" {
+		return p, "go mod tidy && go test ./..."
+	}
+	return p, "go test ./..."
 }
 
 // Write creates the module and returns the paths of its files below the directory.
@@ -38,16 +62,18 @@ func Write(p Options) ([]string, error) {
 	if entries, err := os.ReadDir(p.Dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s already exists and is not empty", p.Dir)
 	}
-	module, sums, err := p.goMod()
-	if err != nil {
-		return nil, err
-	}
-	files := map[string]string{"go.mod": module}
-	if sums != "" {
-		files["go.sum"] = sums
+	files := map[string]string{}
+	if !p.InRepository {
+		module, sums, err := p.goMod()
+		if err != nil {
+			return nil, err
+		}
+		if files["go.mod"] = module; sums != "" {
+			files["go.sum"] = sums
+		}
 	}
 	words := strings.NewReplacer("PLUGIN_ID", p.ID, "PLUGIN_MODULE", p.Module)
-	err = fs.WalkDir(template, "template", func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(template, "template", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -120,6 +146,22 @@ func ReleasedVersion() string {
 		return ""
 	}
 	return info.Main.Version
+}
+
+// Repository returns the checkout of the hub whose module a directory belongs to, or "". The directory need not exist.
+func Repository(dir string) string {
+	dir, err := filepath.Abs(dir)
+	for err == nil {
+		text, absent := os.ReadFile(filepath.Join(dir, "go.mod"))
+		switch {
+		case absent == nil && strings.HasPrefix(string(text), "module "+HubModule+"\n"):
+			return dir
+		case absent == nil || dir == filepath.Dir(dir):
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
 }
 
 // FindSource returns the first checkout of the hub at or above one of the directories, or "".

@@ -274,7 +274,7 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 	}
 	stdout, stderr = o.run("plugin", "upgrade", built)
 	require.Empty(t, stdout)
-	rejected := fmt.Sprintf(`platform "tasty" of business %d: settings.brand got number, want string`, created.ID)
+	rejected := fmt.Sprintf(`platform "tasty" of business %d: settings.brand must be of type string, not 7`, created.ID)
 	require.Contains(t, stderr, "is not installed: it rejects settings of 1 platforms:\n  "+rejected+"\n")
 	require.Contains(t, stderr, "--force")
 	require.NotContains(t, installed(), "# next", "the installed build stays")

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
-	"runtime"
 
 	"github.com/servery-hub/servery/core/aggregator"
-	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/plugintest"
-	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // pluginCommand contains the tools for plugin authors, which need no hub and no database. From List on, it contains
@@ -31,6 +27,7 @@ type pluginCommand struct {
 	Faults  pluginFaults  `cmd:"" help:"Print the faults of a plugin and the requests set aside."`
 	Retry   pluginRetry   `cmd:"" help:"Call a plugin again with requests that are set aside."`
 	Logs    pluginLogs    `cmd:"" help:"Print the last faults and log lines of a plugin."`
+	Dev     pluginDev     `cmd:"" help:"Rebuild a plugin at each change, and show its calls."`
 }
 
 // pluginProgram is the program of a plugin on the command line.
@@ -59,26 +56,13 @@ type pluginCheck struct {
 
 // Run checks a manifest.
 func (c pluginCheck) Run(ctx context.Context, out output) error {
-	file := c.File
-	if isDir(file) {
-		file = filepath.Join(file, sdk.ManifestName)
-	}
-	manifest, err := sdk.ReadManifest(file)
+	starts := ""
+	manifest, started, err := aggregator.CheckManifest(ctx, c.File)
 	if err != nil {
 		return err
 	}
-	for _, binary := range manifest.Binaries {
-		err = errors.Join(err, binary.VerifyIn(filepath.Dir(file)))
-	}
-	starts := "" // if this system can run it
-	if _, binaryErr := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && binaryErr == nil &&
-		filepath.Base(file) == sdk.ManifestName {
+	if started {
 		starts = ", and it starts with the same description"
-		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID,
-			func(pluginhost.Plugin) error { return nil })
-	}
-	if err != nil {
-		return err
 	}
 	return out.show(c.JSON, manifest, "%s %s: the manifest is complete, the digests of %d programs are right%s\n",
 		manifest.ID, manifest.Version, len(manifest.Binaries), starts)

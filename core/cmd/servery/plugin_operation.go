@@ -93,11 +93,13 @@ func (c pluginRemove) Run(ctx context.Context, out output) error {
 // pluginSource installs a version of a plugin in the hub's directory.
 type pluginSource struct {
 	pluginOperation
-	Unchecked bool          `help:"Do not start the program first, where only the hubs can run it."`
-	Force     bool          `help:"Install it even if it rejects stored settings."`
-	Wait      bool          `help:"Wait until it is ready in every running hub."`
-	Timeout   time.Duration `default:"1m" help:"Time limit of --wait."`
-	From      string        `arg:"" help:"Directory with manifest and program."`
+	Unchecked  bool          `help:"Do not start the program first, where only the hubs can run it."`
+	Force      bool          `help:"Install it even if it rejects stored settings."`
+	SetDefault []string      `sep:"none" placeholder:"FIELD=VALUE" help:"Add a setting where platforms lack it."`
+	DryRun     bool          `help:"Only list the settings that do not fit, or that are added." xor:"mode"`
+	Wait       bool          `help:"Wait until it is ready in every running hub." xor:"mode"`
+	Timeout    time.Duration `default:"1m" help:"Time limit of --wait."`
+	From       string        `arg:"" help:"Directory with manifest and program."`
 }
 
 type pluginInstall struct{ pluginSource }
@@ -116,7 +118,8 @@ func (c pluginUpgrade) Run(ctx context.Context, out output) error {
 
 func (c pluginSource) install(ctx context.Context, out output, upgrade bool, result string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
-		options := hub.InstallOptions{Upgrade: upgrade, Unchecked: c.Unchecked, Force: c.Force}
+		options := hub.InstallOptions{Upgrade: upgrade, Unchecked: c.Unchecked, Force: c.Force,
+			DryRun: c.DryRun, Defaults: c.SetDefault}
 		desired, err := plugins.Install(ctx, c.From, options)
 		if err != nil {
 			return err

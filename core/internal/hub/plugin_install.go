@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,11 +20,13 @@ import (
 
 // DesiredPlugin is the desired state of a plugin.
 type DesiredPlugin struct {
-	ID               string      `json:"id"`
-	Enabled          bool        `json:"enabled"`
-	Installed        string      `json:"installed,omitzero"` // version in the directory
-	RejectedSettings []string    `json:"unfit,omitzero"`     // platforms whose settings it rejects
-	Hubs             []ListedHub `json:"hubs,omitzero"`      // running hubs, if they were waited for
+	ID        string                       `json:"id"`
+	Enabled   bool                         `json:"enabled"`
+	Installed string                       `json:"installed,omitzero"` // version in the directory
+	Unfit     []aggregator.SettingsProblem `json:"unfit,omitzero"`     // settings that it rejects
+	Filled    []aggregator.FilledSettings  `json:"filled,omitzero"`    // platforms that get defaults
+	DryRun    bool                         `json:"dry_run,omitzero"`   // nothing is changed
+	Hubs      []ListedHub                  `json:"hubs,omitzero"`      // running hubs, if they were waited for
 
 	build string    // SHA-256 of the installed manifest
 	since time.Time // when it was installed
@@ -31,85 +34,126 @@ type DesiredPlugin struct {
 
 // Summary describes the result of an installation for people.
 func (p DesiredPlugin) Summary(result string) string {
-	if !p.Enabled {
+	switch {
+	case p.DryRun:
+		result = "not " + result + ", because of --dry-run"
+	case !p.Enabled:
 		result += ", but it stays disabled"
 	}
 	text := fmt.Sprintf("plugin %s %s is %s\n", p.ID, p.Installed, result)
-	for _, platform := range p.RejectedSettings {
-		text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", platform)
+	for _, f := range p.Filled {
+		text += fmt.Sprintf("platform %q of business %d has new settings: %s\n", f.Platform, f.Business,
+			strings.Join(f.Fields, ", "))
+	}
+	for _, problem := range p.Unfit {
+		text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", problem)
 	}
 	return text
 }
 
 // InstallOptions select how a plugin is installed.
 type InstallOptions struct {
-	Upgrade   bool // a disabled plugin stays disabled
-	Unchecked bool // skips the test start
-	Force     bool // installs a version that rejects stored settings
+	Upgrade   bool     // a disabled plugin stays disabled
+	Unchecked bool     // skips the test start
+	Force     bool     // installs a version that rejects stored settings
+	DryRun    bool     // only checks
+	Defaults  []string // FIELD=VALUE, for platforms that lack the setting
 }
 
 // Install verifies, test-starts and copies a plugin from a directory, and notifies the hubs. If the version does not
-// start, or rejects the stored settings of a platform, the installed one stays.
+// start, or rejects the stored settings of a platform, the installed one stays. Defaults are stored in the transaction
+// that switches to the version.
 func (d PluginDir) Install(ctx context.Context, from string, options InstallOptions) (DesiredPlugin, error) {
-	text, err := os.ReadFile(filepath.Join(from, sdk.ManifestName))
-	if err != nil {
-		return DesiredPlugin{}, err
-	}
-	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
-	if err != nil {
-		return DesiredPlugin{}, err
-	}
-	desired := DesiredPlugin{ID: manifest.ID, Enabled: true, Installed: manifest.Version, since: d.DB.Clock().Now()}
-	if desired.build, err = sdk.Digest(bytes.NewReader(text)); err != nil {
+	desired, program, err := d.readBuild(from)
+	desired.DryRun = options.DryRun
+	switch {
+	case err != nil:
 		return desired, err
+	case !options.Unchecked:
+		fit, err := d.testStart(ctx, from, desired.ID, options.Defaults)
+		if err != nil {
+			return desired, err
+		}
+		desired.Unfit, desired.Filled = fit.Problems, fit.Filled
+		if len(fit.Problems) > 0 && !options.Force {
+			return desired, unfitError(desired, fit.Platforms())
+		}
+	case len(options.Defaults) > 0:
+		return desired, core.Errorf(core.Invalid, "--set-default is not possible with --unchecked: "+
+			"the program must run to check the settings")
+	}
+	p := aggregator.Plugin{Enabled: true}
+	if options.Upgrade {
+		if p, err = d.Find(ctx, desired.ID); core.CodeOf(err) == core.NotFound {
+			p, err = aggregator.Plugin{Enabled: true}, nil
+		}
+	}
+	if desired.Enabled = p.Enabled || !options.Upgrade; err != nil || options.DryRun {
+		return desired, err
+	}
+	installation, err := pluginhost.Prepare(d.Dir, from, desired.ID, program)
+	if err != nil {
+		return desired, err
+	}
+	defer installation.Close()
+	err = calls.NewPlugins(d.DB).Switch(ctx, desired.ID, desired.Enabled, desired.Filled, installation.Install)
+	if err != nil {
+		err = errors.Join(err, installation.Undo())
+	}
+	return desired, err
+}
+
+// readBuild reads and verifies the version in a directory. It also returns the name of its program.
+func (d PluginDir) readBuild(from string) (desired DesiredPlugin, program string, err error) {
+	path := filepath.Join(from, sdk.ManifestName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return desired, "", err
+	}
+	manifest, err := sdk.ReadManifest(path)
+	if err != nil {
+		return desired, "", err
+	}
+	desired = DesiredPlugin{ID: manifest.ID, Enabled: true, Installed: manifest.Version, since: d.DB.Clock().Now()}
+	if desired.build, err = sdk.Digest(bytes.NewReader(text)); err != nil {
+		return desired, "", err
 	}
 	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
 	if err == nil {
 		err = binary.VerifyIn(from)
 	}
-	if err == nil && !options.Unchecked {
-		desired.RejectedSettings, err = d.testStart(ctx, from, manifest.ID)
-	}
-	if err == nil && len(desired.RejectedSettings) > 0 && !options.Force {
-		err = rejectedSettingsError(desired)
-	}
-	if err == nil {
-		err = pluginhost.Install(d.Dir, from, manifest.ID, binary.Path)
-	}
-	if err != nil {
-		return desired, err
-	}
-	p, err := d.Find(ctx, manifest.ID)
-	if err != nil {
-		return desired, err
-	}
-	desired.Enabled = p.Enabled || !options.Upgrade
-	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, manifest.ID, desired.Enabled)
+	return desired, binary.Path, err
 }
 
-// testStart starts the version to install, and returns the platforms whose settings it rejects.
-func (d PluginDir) testStart(ctx context.Context, from, id string) (rejected []string, err error) {
+// testStart starts the version to install, and checks the settings of all platforms with it.
+func (d PluginDir) testStart(ctx context.Context, from, id string, defaults []string) (fit aggregator.SettingsFit,
+	err error) {
 	platforms, err := calls.NewPlugins(d.DB).InUse(ctx, id)
 	if err != nil {
-		return nil, err
+		return fit, err
 	}
 	err = aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
-		rejected, err = aggregator.SettingsErrors(ctx, plugin, platforms)
+		values, err := aggregator.ParseSettingsDefaults(plugin.Description(), defaults)
+		if err == nil {
+			fit, err = aggregator.FitSettings(ctx, plugin, platforms, values)
+		}
 		return err
 	})
-	return rejected, err
+	return fit, err
 }
 
-// maxRejectedSettings bounds the platforms that an error lists.
-const maxRejectedSettings = 100
+// maxUnfit bounds the problems that an error lists.
+const maxUnfit = 100
 
-// rejectedSettingsError lists the platforms whose settings the version to install rejects.
-func rejectedSettingsError(p DesiredPlugin) error {
-	list := p.RejectedSettings
-	if more := len(list) - maxRejectedSettings; more > 0 {
-		list = append(list[:maxRejectedSettings:maxRejectedSettings], fmt.Sprintf("and %d more", more))
+// unfitError lists the stored settings that the version to install rejects.
+func unfitError(p DesiredPlugin, platforms int) error {
+	list := make([]string, 0, maxUnfit)
+	for _, problem := range p.Unfit[:min(len(p.Unfit), maxUnfit)] {
+		list = append(list, problem.String())
+	}
+	if more := len(p.Unfit) - maxUnfit; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
 	}
 	return core.Errorf(core.Conflict, "plugin %s %s is not installed: it rejects settings of %d platforms:\n  %s\n"+
-		"correct them with `servery platform set`, or add --force", p.ID, p.Installed, len(p.RejectedSettings),
-		strings.Join(list, "\n  "))
+		"correct them with `servery platform set`, or use --set-default FIELD=VALUE or --force", p.ID, p.Installed, platforms, strings.Join(list, "\n  "))
 }

@@ -87,23 +87,25 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 // SetEnabled records whether hubs should run a plugin. If the state is the current one, the plugin
 // leaves quarantine and checks for another version. A removed plugin is restored.
 func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error {
-	return p.db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
-				registered_at = CASE WHEN p.removed THEN excluded.registered_at ELSE p.registered_at END`, id, enabled,
-			p.db.Clock().Now()); err != nil {
-			return fmt.Errorf("storing the desired state of plugin %s: %w", id, err)
-		}
-		change := accessdb.CommandLineChange(0, "plugin.disable")
-		if enabled {
-			change.Action = "plugin.enable"
-		}
-		change.Object = "plugin/" + id
-		if err := p.db.RecordAudit(ctx, tx, change); err != nil {
-			return err
-		}
-		return postgres.Notify(ctx, tx, PluginsChannel)
-	})
+	return p.db.InTx(ctx, func(tx bun.Conn) error { return p.setEnabled(ctx, tx, id, enabled) })
+}
+
+func (p Plugins) setEnabled(ctx context.Context, tx bun.Conn, id string, enabled bool) error {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
+			registered_at = CASE WHEN p.removed THEN excluded.registered_at ELSE p.registered_at END`, id, enabled,
+		p.db.Clock().Now()); err != nil {
+		return fmt.Errorf("storing the desired state of plugin %s: %w", id, err)
+	}
+	change := accessdb.CommandLineChange(0, "plugin.disable")
+	if enabled {
+		change.Action = "plugin.enable"
+	}
+	change.Object = "plugin/" + id
+	if err := p.db.RecordAudit(ctx, tx, change); err != nil {
+		return err
+	}
+	return postgres.Notify(ctx, tx, PluginsChannel)
 }
 
 // maxNamedPlatforms bounds the platforms that the error of Remove names.

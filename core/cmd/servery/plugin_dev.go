@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+
+	"github.com/servery-hub/servery/core/internal/plugindev"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+type pluginDev struct {
+	databaseFlags
+	pluginFlags
+	RemoteDatabase bool   `help:"Allow a database on another machine."`
+	Dir            string `arg:"" help:"Directory of the plugin's Go package."`
+}
+
+// Run rebuilds and installs a plugin at each change, and prints its calls.
+func (c pluginDev) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		return plugindev.Run(ctx, plugindev.Config{Source: c.Dir, DatabaseURL: c.DatabaseURL,
+			AllowRemote: c.RemoteDatabase, Plugins: c.pluginDir(db), Out: out.stdout})
+	})
+}

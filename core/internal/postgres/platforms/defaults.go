@@ -1,0 +1,30 @@
+package platforms
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// ReplaceSettings stores settings with added defaults, and records that in the audit trail. It returns Conflict if the
+// settings or the plugin of the platform have changed.
+func (p Store) ReplaceSettings(ctx context.Context, tx bun.Conn, plugin string, f aggregator.FilledSettings) error {
+	served, access, err := p.Read(ctx, tx, f.Business, f.Platform, " FOR UPDATE")
+	if err != nil && core.CodeOf(err) != core.NotFound {
+		return err
+	}
+	if err != nil || served != plugin || !bytes.Equal(access.Settings, f.Before) {
+		return core.Errorf(core.Conflict, "platform %q of business %d has changed meanwhile: run the command again",
+			f.Platform, f.Business)
+	}
+	platform := core.Platform{Name: f.Platform, ServedBy: plugin}
+	return p.setAudited(ctx, tx, f.Business, platform, func(access *relay.Access) error {
+		access.Settings = f.After
+		return nil
+	})
+}

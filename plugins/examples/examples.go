@@ -1,0 +1,2 @@
+// Package examples tests the example plugins. Each is a separate module.
+package examples
