@@ -95,7 +95,8 @@ func table(v *shell.PageContext, found []console.CallRow) ui.List {
 	list := ui.List{Name: text.PlatformCalls, EmptyTitle: text.NoCallsFound, EmptyText: text.NoCallsFound_,
 		NoMatchText: text.NoCallsFilter,
 		Columns: []ui.Column{
-			{Label: text.PlatformCall, Kind: ui.Wide}, {Label: text.Subject, Key: "subject"}, {Label: text.State, Key: "state"},
+			{Label: text.PlatformCall, Kind: ui.Wide}, {Label: text.Subject, Key: "subject"},
+			{Label: text.State, Key: "state"},
 			{Label: text.LastResponse, Kind: ui.Wide, Key: "response"},
 			{Label: text.Attempts, Kind: ui.Figure, Key: "attempts"},
 			{Label: text.LastStatus, Kind: ui.Figure, Key: "status"}, {Label: text.Created, Key: "created"},

@@ -5,8 +5,8 @@ const (
 	PlatformCalls = "Platform calls"
 	PlatformCall  = "Call"
 	CallID        = "Call id"
-	CallsNote     = "A call is a request of the hub to a platform, such as the new state of an order. Menus and accepted " +
-		"rider locations are not included."
+	CallsNote     = "A call is a request of the hub to a platform, such as the new state of an order. Menus and " +
+		"accepted rider locations are not included."
 	CallPayload   = "What the call is about"
 	NoCallsFound  = "No calls"
 	NoCallsFound_ = "The hub calls a platform when something changes about its orders, or about a store there."

@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// BenchmarkConsoleLists reads lists of a business with a million deliveries and calls, and searches a text that only
-// the oldest of a hundred thousand payloads has.
+// BenchmarkConsoleLists reads lists of a business with a million deliveries and calls. It searches a text that none of
+// a hundred thousand payloads has.
 func BenchmarkConsoleLists(b *testing.B) {
 	db := hubtest.Database(b, nil)
 	business := hubtest.Business(b, db).ID

@@ -164,7 +164,8 @@ func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id i
 	var payload, trail string
 	var location console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT payload, received_at, ?, note, coalesce(location_sent_at, 'epoch'), location_trail FROM call_queue WHERE business_id = ? AND ordering_key = ?
+		`SELECT payload, received_at, ?, note, coalesce(location_sent_at, 'epoch'), location_trail
+		FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
 		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
 		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message, &location.SentAt, &trail)

@@ -1,6 +1,6 @@
 -- name: texts_of_deliveries
--- The payloads of deliveries, and the responses and errors of their attempts. Single lookups keep a new partition, which
--- has no statistics, from being scanned.
+-- The payloads of deliveries, and the responses and errors of their attempts. Single lookups keep a new partition,
+-- which has no statistics, from being scanned.
 SELECT delivery.id, event.body, true, ''
 FROM unnest(?ids::uuid[], ?events::uuid[]) AS delivery (id, event_id)
 CROSS JOIN LATERAL (
