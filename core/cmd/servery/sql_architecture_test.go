@@ -164,7 +164,7 @@ func queryName(e ast.Expr) (name string) {
 }
 
 // queryCall returns the name and arguments of queries.With(name, args) and of
-// db.Prepare(ctx, conn, queries.Get(name), args).
+// db.Prepare(ctx, conn, queries.Get(name), args). For a method of queries.Get(name), it returns the call as arguments.
 func queryCall(call *ast.CallExpr) (name string, args ast.Expr) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -180,6 +180,8 @@ func queryCall(call *ast.CallExpr) (name string, args ast.Expr) {
 		if name = queryName(call.Args[2]); name != "" {
 			return name, call.Args[3]
 		}
+	case method.Sel.Name == "Fill" || method.Sel.Name == "Text":
+		return queryName(method.X), call
 	}
 	return "", nil
 }
