@@ -98,7 +98,7 @@ func TestErasureNeedsTheShownNumberOfOrders(t *testing.T) {
 	assert.Equal(t, http.StatusSeeOther, response.StatusCode)
 	_, page := getPage(t, client, base+response.Header.Get("Location"))
 	assert.Contains(t, page, text.CustomerEraseAsked)
-	assert.Contains(t, page, "2 orders not finished")
+	assert.Contains(t, page, "2 orders left")
 	require.Equal(t, "customer.erase", f.done[0].Action)
 }
 

@@ -45,7 +45,7 @@ const (
 	ErasureAsked     = "Requested"
 	ErasureDone      = "Done"
 	ErasureWaiting   = "Waiting"
-	ErasureWaitsNote = "%s not finished"
+	ErasureWaitsNote = "%s left"
 	ErasureOrders    = "Orders erased"
 
 	KeepPersonalData    = "Retention of personal data"
