@@ -30,10 +30,14 @@ const (
 )
 
 // NormalizePhone returns the digits of a telephone number with its country calling code. A number without one is of
-// the country of the business. It ignores an extension. It returns "" for a text that is no telephone number.
+// the country of the business. An extension follows an x: platforms give customers one masked number with extensions. It
+// returns "" for a text that is no telephone number.
 func NormalizePhone(country, text string) string {
 	text = strings.TrimSpace(text)
-	digits, international := digitsOf(text)
+	digits, extension, international := digitsOf(text)
+	if len(digits) < minDigits || strings.Trim(digits, "0") == "" { // such as 0000000000
+		return ""
+	}
 	plan := numberings[country]
 	rest, prefixed := strings.CutPrefix(digits, plan.prefix)
 	switch {
@@ -42,7 +46,7 @@ func NormalizePhone(country, text string) string {
 		digits, international = rest, true
 	case plan.code == "":
 		if digits, international = strings.CutPrefix(digits, "00"); !international {
-			digits = strings.TrimPrefix(digits, "0")
+			return "n" + strings.TrimPrefix(digits, "0") + extension // of an unknown country
 		}
 	case plan.trunk == "0" && strings.HasPrefix(digits, "0"):
 		digits = plan.code + digits[1:]
@@ -57,7 +61,7 @@ func NormalizePhone(country, text string) string {
 	if len(digits) < minDigits || len(digits) > maxDigits {
 		return ""
 	}
-	return digits
+	return digits + extension
 }
 
 // withoutTrunk removes a trunk 0 after the country calling code, as in +44 (0)20.
@@ -73,8 +77,8 @@ func withoutTrunk(digits string) string {
 // zeros are the zeros of scripts whose digits people type.
 var zeros = []rune{'0', '\u0660', '\u06f0', '\u0966', '\uff10'} // Latin, Arabic, Persian, Devanagari, full width
 
-// digitsOf returns the digits up to an extension, and whether a + is before them.
-func digitsOf(text string) (digits string, international bool) {
+// digitsOf returns the digits up to an extension, the extension with an x before it, and whether a + is before them.
+func digitsOf(text string) (digits, extension string, international bool) {
 	var found strings.Builder
 	for _, r := range text {
 		if at := digitOf(r); at >= 0 {
@@ -84,16 +88,23 @@ func digitsOf(text string) (digits string, international bool) {
 		switch r {
 		case '+', '\uff0b':
 			if found.Len() > 0 {
-				return "", false
+				return "", "", false
 			}
 			international = true
 		case ',', ';', '#', 'x', 'X', 'e', 'E', 'p', 'P', 'w', 'W':
-			if found.Len() > 0 {
-				return found.String(), international
+			if found.Len() > 0 && digits == "" {
+				digits = found.String()
+				found.Reset()
 			}
 		}
 	}
-	return found.String(), international
+	if digits == "" {
+		return found.String(), "", international
+	}
+	if found.Len() > 0 {
+		extension = "x" + found.String()
+	}
+	return digits, extension, international
 }
 
 func digitOf(r rune) int {

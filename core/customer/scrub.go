@@ -94,16 +94,21 @@ type Identity struct {
 	Phone   string `json:"phone"`
 	Address struct {
 		Line1 string `json:"line_1"`
-		Line2 string `json:"line_2"`
 	} `json:"address"`
 }
 
 // minMention is the length in bytes of the shortest text that is searched for. Shorter ones are parts of other words.
 const minMention = 5
 
-// Mentions returns the texts in lower case that identify the customer of a placed order. Messages of other tables may
-// quote them.
-func Mentions(placed []byte) (texts []string) {
+// Mention is a text in lower case that identifies the customer of a placed order. Messages may quote it.
+type Mention struct {
+	Text      string
+	IsContact bool // a telephone number or email address, not a name or an address
+}
+
+// Mentions returns the texts that identify the customer of a placed order. Single words are none, because messages
+// have them for other reasons.
+func Mentions(placed []byte) (texts []Mention) {
 	var body struct {
 		Customer Identity `json:"customer"`
 	}
@@ -111,10 +116,15 @@ func Mentions(placed []byte) (texts []string) {
 		return nil
 	}
 	c := body.Customer
-	for _, text := range []string{c.Name, c.Email, c.Phone, c.Address.Line1, c.Address.Line2} {
-		if text = strings.ToLower(strings.TrimSpace(text)); len(text) >= minMention {
-			texts = append(texts, text)
+	add := func(text string, words int) {
+		text = strings.ToLower(strings.TrimSpace(text))
+		if len(text) >= minMention && len(strings.Fields(text)) >= words {
+			texts = append(texts, Mention{Text: text, IsContact: words == 1})
 		}
 	}
+	add(c.Email, 1)
+	add(c.Phone, 1)
+	add(c.Name, 2)
+	add(c.Address.Line1, 3)
 	return texts
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 
 // eraseBatch is the number of orders that one transaction erases.
 const eraseBatch = 50
+
+// erasedText replaces a text that quoted a customer.
+const erasedText = "personal data was erased"
 
 // requestTimeout bounds how long a request erases. Erase does the rest: every replica calls it.
 const requestTimeout = 2 * time.Second
@@ -67,12 +71,15 @@ func (s Store) Erase(ctx context.Context) error { return s.erase(ctx, 0) }
 // erase works on the erasures of a business, or of all: business 0.
 func (s Store) erase(ctx context.Context, business core.BusinessID) error {
 	after := openErasure{}
+	var failed error
 	for {
 		next, err := s.eraseNext(ctx, business, after)
-		if err != nil || next == nil {
-			return err
+		failed = errors.Join(failed, err)
+		if next == nil || ctx.Err() != nil {
+			return failed
 		}
 		after = *next
+		after.more = after.more && err == nil // a failed erasure does not delay the others
 	}
 }
 
@@ -127,16 +134,23 @@ func (s Store) eraseSome(ctx context.Context, tx bun.Conn, e *openErasure) error
 	if err := s.eraseOrders(ctx, tx, e.business, orders); err != nil {
 		return err
 	}
-	waiting, err := s.unfinished(ctx, tx, due)
+	left, err := unerasedOrders(ctx, tx, s.db.Clock().Now(), due)
 	if err != nil {
 		return err
 	}
+	waiting := 0
+	for _, one := range left {
+		if one.Unfinished {
+			waiting++
+		}
+	}
+	e.more = len(orders) > 0 && waiting < len(left)
 	var done any
-	if e.more = len(orders) == eraseBatch; !e.more && len(waiting) == 0 {
+	if len(left) == 0 {
 		done = s.db.Clock().Now()
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE customer_erasures SET erased = erased + ?, waiting = ?, done_at = ?
-			WHERE business_id = ? AND id = ?`, len(orders), len(waiting), done, e.business, e.id); err != nil {
+			WHERE business_id = ? AND id = ?`, len(orders), waiting, done, e.business, e.id); err != nil {
 		return fmt.Errorf("storing an erasure: %w", err)
 	}
 	return nil
@@ -149,25 +163,46 @@ type selection struct {
 	until    time.Time
 }
 
-// erasable locks at most eraseBatch selected orders that are finished.
+// erasable locks at most eraseBatch selected orders that are finished. It checks them again once they are locked, because
+// a call may have been queued meanwhile.
 func (s Store) erasable(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
+	now := s.db.Clock().Now()
 	if err := tx.NewRaw(queries.With("erasable", postgres.Args{
-		"business": due.business, "only": due.only, "until": due.until, "now": s.db.Clock().Now(),
-		"limit": eraseBatch,
+		"business": due.business, "only": due.only, "until": due.until, "now": now, "limit": eraseBatch,
+	})).Scan(ctx, &orders); err != nil || len(orders) == 0 {
+		return nil, err
+	}
+	locked, err := unerasedOrders(ctx, tx, now, selection{due.business, onlyOrders(orders), due.until})
+	orders = orders[:0]
+	for _, one := range locked {
+		if !one.Unfinished {
+			orders = append(orders, one.ID)
+		}
+	}
+	slices.Sort(orders)
+	return orders, err
+}
+
+// unerased is an order with personal data.
+type unerased struct {
+	ID         int64 `bun:"id"`
+	Unfinished bool  `bun:"unfinished"` // the data cannot be erased yet
+}
+
+// unerasedOrders returns the selected orders with personal data.
+func unerasedOrders(ctx context.Context, tx bun.Conn, now time.Time, due selection) (orders []unerased, err error) {
+	if err := tx.NewRaw(queries.With("unerased", postgres.Args{
+		"business": due.business, "only": due.only, "until": due.until, "now": now,
 	})).Scan(ctx, &orders); err != nil {
-		return nil, fmt.Errorf("reading the orders to erase: %w", err)
+		return nil, fmt.Errorf("reading the orders that are not erased: %w", err)
 	}
 	return orders, nil
 }
 
-// unfinished returns the selected orders that are not finished.
-func (s Store) unfinished(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
-	if err := tx.NewRaw(queries.With("unfinished", postgres.Args{
-		"business": due.business, "only": due.only, "until": due.until, "now": s.db.Clock().Now(),
-	})).Scan(ctx, &orders); err != nil {
-		return nil, fmt.Errorf("reading unfinished orders: %w", err)
-	}
-	return orders, nil
+// onlyOrders is the condition of orders with given ids.
+func onlyOrders(ids []int64) (only postgres.Conditions) {
+	only.Add(true, "orders.id = ANY (?::bigint[])", postgres.Array(ids))
+	return only
 }
 
 // eraseOrders erases the personal data of finished orders of a business.
@@ -196,14 +231,20 @@ func (s Store) eraseOrders(ctx context.Context, tx bun.Conn, business core.Busin
 	if _, err := tx.ExecContext(ctx, queries.With("erase_orders", postgres.Args{
 		"business": business, "orders": postgres.Array(orders), "deliveries": postgres.Array(deliveries),
 		"objects": postgres.Array(objects), "abouts": postgres.Array(abouts), "now": s.db.Clock().Now(),
+		"instead": erasedText,
 	})); err != nil {
 		return fmt.Errorf("erasing the personal data of %d orders: %w", len(orders), err)
 	}
 	if len(mentions) == 0 {
 		return nil
 	}
+	texts, contacts := make([]string, len(mentions)), make([]bool, len(mentions))
+	for i, mention := range mentions {
+		texts[i], contacts[i] = mention.Text, mention.IsContact
+	}
 	if _, err := tx.ExecContext(ctx, queries.With("erase_mentions", postgres.Args{
-		"business": business, "mentions": postgres.Array(mentions), "instead": "personal data was erased",
+		"business": business, "mentions": postgres.Array(texts), "contacts": postgres.Array(contacts),
+		"instead": erasedText,
 	})); err != nil {
 		return fmt.Errorf("erasing texts about %d orders: %w", len(orders), err)
 	}
@@ -212,7 +253,7 @@ func (s Store) eraseOrders(ctx context.Context, tx bun.Conn, business core.Busin
 
 // scrubEvents removes personal data from the events of orders. It returns their ids, and what identified the customers.
 func (s Store) scrubEvents(ctx context.Context, tx bun.Conn, business core.BusinessID,
-	orders []int64) (ids []core.ID, mentions []string, err error) {
+	orders []int64) (ids []core.ID, mentions []customer.Mention, err error) {
 	type event struct {
 		ID   core.ID        `bun:"id"`
 		Type core.EventType `bun:"event_type"`
@@ -231,8 +272,10 @@ func (s Store) scrubEvents(ctx context.Context, tx bun.Conn, business core.Busin
 			return nil, nil, err
 		}
 		if e.Type == core.OrderPlaced {
-			for _, text := range customer.Mentions(body) {
-				mentions = append(mentions, text, strings.ToLower(url.QueryEscape(text)))
+			for _, mention := range customer.Mentions(body) {
+				escaped := customer.Mention{Text: strings.ToLower(url.QueryEscape(mention.Text)),
+					IsContact: mention.IsContact}
+				mentions = append(mentions, mention, escaped)
 			}
 		}
 		ids, bodies[i] = append(ids, e.ID), s.db.Compress(customer.Scrub(body))

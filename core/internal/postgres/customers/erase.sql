@@ -14,6 +14,8 @@ WITH
 SELECT orders.id
 FROM orders
 WHERE orders.business_id = ?business
+    -- another replica may have erased it meanwhile
+    AND (orders.erased_at IS NULL OR orders.erased_at < orders.updated_at)
     AND orders.id IN (
         SELECT found.id
         FROM found
@@ -24,14 +26,16 @@ ORDER BY orders.id
 LIMIT ?limit
 FOR UPDATE
 
--- name: unfinished
--- The orders that match a condition and whose personal data cannot be erased yet.
+-- name: unerased
+-- The orders that match a condition and have personal data, and whether that cannot be erased yet.
 WITH
 -- include: found
-SELECT found.id
+SELECT
+    found.id,
+    -- include: is_unfinished
+    AS unfinished
 FROM found
-WHERE found.erased_at IS NULL AND found.created_at <= ?until::timestamptz AND
--- include: is_unfinished
+WHERE found.erased_at IS NULL AND found.created_at <= ?until::timestamptz
 
 -- name: bodies_of_orders
 -- The events of orders, and those with the results of calls to their aggregators.
@@ -80,10 +84,18 @@ riders AS (
         rider_phone = ''
     WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
 ),
--- The latest location of the rider.
+-- The latest locations of the rider.
 locations AS (
     DELETE FROM call_queue
-    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[]) AND owner IS NULL
+    WHERE business_id = ?business
+        AND order_id = ANY (?orders::bigint[])
+        AND kind = 'rider_location'
+        AND owner IS NULL
+),
+-- Coupons, which may name a person.
+repeats AS (
+    DELETE FROM order_repeats
+    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[]) AND differences LIKE '%coupon: %'
 ),
 -- Responses of webhooks.
 attempted AS (
@@ -116,7 +128,8 @@ cancelled AS (
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
 ),
 rejected AS (
-    DELETE FROM rejected_orders
+    UPDATE rejected_orders
+    SET reason = ?instead
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
 ),
 -- Reasons of users. The entries about the erasure itself remain.
@@ -146,15 +159,17 @@ WHERE business_id = ?business AND id = ANY (?orders::bigint[])
 -- name: erase_mentions
 -- Erases texts of small tables that quote a customer.
 WITH
+-- Texts that identify a customer. Only contacts identify one person among all businesses.
 mention AS (
-    SELECT unnest(?mentions::text[]) AS text
+    SELECT text, contact
+    FROM unnest(?mentions::text[], ?contacts::boolean[]) AS mention (text, contact)
 ),
 rejected AS (
     UPDATE rejected_orders
     SET reason = ?instead
     WHERE business_id = ?business AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(reason)) > 0)
 ),
--- Business 0: none, or several.
+-- Faults of business 0 are of none, or of several.
 faults AS (
     UPDATE plugin_faults
     SET
@@ -165,7 +180,8 @@ faults AS (
         AND EXISTS (
             SELECT
             FROM mention
-            WHERE position(mention.text IN lower(plugin_faults.text || stack || about)) > 0
+            WHERE (contact OR plugin_faults.business_id <> 0)
+                AND position(mention.text IN lower(plugin_faults.text || stack || about)) > 0
         )
 ),
 set_aside AS (
@@ -174,7 +190,21 @@ set_aside AS (
         fault = ?instead,
         about = ''
     WHERE business_id IN (0, ?business)
-        AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(fault || about)) > 0)
+        AND EXISTS (
+            SELECT
+            FROM mention
+            WHERE (contact OR plugin_set_aside.business_id <> 0)
+                AND position(mention.text IN lower(fault || about)) > 0
+        )
+),
+-- Reasons that users gave about problems.
+reasons AS (
+    UPDATE audit
+    SET detail = '{"erased": true}'
+    WHERE business_id = ?business
+        AND object >= 'problem/'
+        AND object < 'problem0'
+        AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(detail::text)) > 0)
 ),
 -- Filters are in the form of a URL.
 views AS (

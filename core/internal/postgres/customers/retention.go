@@ -86,18 +86,20 @@ func (s Store) Sweep(ctx context.Context) error {
 			ORDER BY business_id`).Scan(ctx, &businesses); err != nil {
 		return fmt.Errorf("reading the retention of personal data: %w", err)
 	}
+	var failed error
 	for _, business := range businesses {
-		for more := true; more; {
+		for more := true; more && ctx.Err() == nil; {
 			err := s.db.InTx(ctx, func(tx bun.Conn) (err error) {
 				more, err = s.sweepSome(ctx, tx, business)
 				return err
 			})
-			if err != nil {
-				return fmt.Errorf("erasing old personal data of business %d: %w", business, err)
+			if err != nil { // it does not delay the other businesses
+				failed = errors.Join(failed, fmt.Errorf("erasing old personal data of business %d: %w", business, err))
+				break
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // position is a position in the orders of a business, by placing time.
@@ -129,26 +131,25 @@ func (s Store) sweepSome(ctx context.Context, tx bun.Conn, business core.Busines
 	for i, at := range due {
 		ids[i] = at.ID
 	}
-	only := postgres.Conditions{}
-	only.Add(true, "orders.id = ANY (?::bigint[])", postgres.Array(ids))
-	finished, err := s.erasable(ctx, tx, selection{business, only, now})
+	selected := selection{business, onlyOrders(ids), now}
+	finished, err := s.erasable(ctx, tx, selected)
 	if err != nil {
 		return false, err
 	}
 	if err := s.eraseOrders(ctx, tx, business, finished); err != nil {
 		return false, err
 	}
-	unfinished, err := s.unfinished(ctx, tx, selection{business, only, now})
+	left, err := unerasedOrders(ctx, tx, now, selected)
 	if err != nil {
 		return false, err
 	}
-	requests := make([]core.ID, len(unfinished))
-	for i := range requests {
-		requests[i] = core.NewID(now)
+	requests, later := make([]core.ID, len(left)), make([]int64, len(left))
+	for i, one := range left {
+		requests[i], later[i] = core.NewID(now), one.ID
 	}
 	last := due[len(due)-1]
 	_, err = tx.ExecContext(ctx, queries.With("move_retention", postgres.Args{
-		"business": business, "ids": postgres.Array(requests), "orders": postgres.Array(unfinished), "now": now,
+		"business": business, "ids": postgres.Array(requests), "orders": postgres.Array(later), "now": now,
 		"at": last.At, "last": last.ID, "actor": "hub",
 	}))
 	return true, err
