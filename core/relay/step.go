@@ -50,6 +50,7 @@ type sequence struct {
 	responses []Response // of the steps that succeeded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
+	secrets   []string   // of all responses
 	stored    storedSteps
 }
 
@@ -83,6 +84,9 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 		r, err := s.run(requests, next)
 		if err != nil && s.isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status) {
 			s.discard(ctx)
+		}
+		if !r.failed {
+			s.plan.Success.Pointer = "" // the response met the rule before it was masked
 		}
 		switch {
 		case err != nil:
@@ -141,7 +145,7 @@ func (s *sequence) run(ctx context.Context, next Step) (r stepResult, err error)
 			r.unusable, r.final = s.take(next, raw)
 		}
 		following, _ := step.Text(raw, next.Pages.Pointer)
-		s.hide(&r.attempt)
+		s.hide(&r.attempt, next)
 		r.response = responseOf(r.attempt)
 		r.response.Step = next.Name
 		if next.Pages.Max > 0 {
@@ -189,7 +193,7 @@ func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attem
 	}
 	attempt, err := x.run(ctx)
 	for i := range x.earlier {
-		s.hide(&x.earlier[i])
+		s.hide(&x.earlier[i], next)
 		x.earlier[i].Step = next.Name
 	}
 	s.earlier = append(s.earlier, x.earlier...)
@@ -262,17 +266,26 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	return target, nil
 }
 
-// hide masks secret values in the record of an attempt, and drops the response as it came.
-func (s *sequence) hide(a *Attempt) {
+// hide masks secret values in the record of an attempt, and drops the response as it came. The values of that are masked
+// also if the step fails. A response that is still not safe is masked as a whole.
+func (s *sequence) hide(a *Attempt, next Step) {
+	raw := a.Raw
 	a.Raw = nil
+	s.secrets = append(s.secrets, step.Secrets(next.Take, raw)...)
 	var secrets []string
-	for _, secret := range s.values.Secrets() {
+	for _, secret := range append(s.values.Secrets(), s.secrets...) {
 		secrets = append(secrets, secret, url.PathEscape(secret))
 	}
-	if len(secrets) == 0 {
-		return
+	if len(secrets) > 0 {
+		a.mask(func(text string) string { return webhook.Mask(text, secrets...) })
 	}
-	mask := func(text string) string { return webhook.Mask(text, secrets...) }
+	if len(raw) > 0 && !step.Hides(next.Take, a.ResponseBody, webhook.Masked) {
+		a.ResponseBody = []byte(webhook.Masked)
+	}
+}
+
+// mask replaces all texts of an attempt that may have secrets.
+func (a *Attempt) mask(mask func(string) string) {
 	a.URL, a.Error = mask(a.URL), mask(a.Error)
 	a.RequestBody, a.ResponseBody = []byte(mask(string(a.RequestBody))), []byte(mask(string(a.ResponseBody)))
 	for _, headers := range []*map[string]string{&a.RequestHeaders, &a.ResponseHeaders} {

@@ -18,6 +18,7 @@ import (
 // respondingSender responds by the method and path of a request. It also records the requests.
 type respondingSender struct {
 	responses map[string]string // status and body, such as "201 {}"
+	header    string
 	requests  []Request
 }
 
@@ -35,7 +36,7 @@ func (s *respondingSender) Send(_ context.Context, r Request) Attempt {
 	}
 	status, body, _ := strings.Cut(response, " ")
 	_, _ = fmt.Sscan(status, &a.Status)
-	a.ResponseBody = []byte(body)
+	a.ResponseBody, a.ResponseHeaders = []byte(body), map[string]string{"X-Echo": s.header}
 	if r.KeepRaw {
 		a.Raw = []byte(body)
 	}
@@ -150,6 +151,50 @@ func TestFailedStepEndsTheSequence(t *testing.T) {
 			require.Equal(t, row.interpreted, seen.Step)
 		})
 	}
+}
+
+func TestUntakenSecretsAreMasked(t *testing.T) {
+	long := strings.Repeat("live-token", 9)
+	for name, row := range map[string]struct{ response, seen, echo string }{
+		"another value is missing": {`201 {"key":"live-token"}`, `{"key":"••••••"}`, "live-token"},
+		"another status":           {`409 {"key":"live-token"}`, `{"key":"••••••"}`, "live-token"},
+		"too long":                 {`201 {"id":"u","key":"` + long + `"}`, `{"id":"u","key":"••••••"}`, long},
+		"too short":                {`201 {"id":"u","key":"live"}`, "••••••", ""},
+		"a number":                 {`201 {"id":"u","key":48151623}`, "••••••", "48151623"},
+		"an object":                {`201 {"id":"u","key":{"is":"live-token"}}`, "••••••", ""},
+		"cut":                      {`409 {"key":"live-token","id":"`, "••••••", ""},
+		"no secret":                {`409 {"error":"exists"}`, `{"error":"exists"}`, ""},
+		"an empty secret":          {`409 {"error":"exists","key":""}`, `{"error":"exists","key":""}`, ""},
+		"other escapes": {`201 {"id":"u","key":"ab\u002Bcd/ef"}`, `{"id":"u","key":"••••••"}`,
+			`ab\u002Bcd/ef and ab+cd/ef`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &respondingSender{responses: map[string]string{"POST /uploads": row.response},
+				header: "of " + row.echo}
+			s.responses["PUT /uploads/u?of=u"] = `409 {"echo":"` + row.echo + `"}`
+			var seen Response
+			r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), reader(&seen, Outcome{}))
+			require.Equal(t, Waiting, r.State, r.Message)
+			first := append(r.Earlier, *r.Attempt)[0]
+			require.Equal(t, row.seen, string(first.ResponseBody))
+			if text := fmt.Sprint(r, first.ResponseHeaders, string(r.Attempt.ResponseBody),
+				string(seen.Body)); row.echo != "" {
+				require.NotContains(t, text, row.echo)
+				require.NotContains(t, text, "ab+cd")
+			}
+		})
+	}
+}
+
+func TestRulesJudgeTheUnmaskedResponse(t *testing.T) {
+	steps := uploadSteps()[:2]
+	steps[1].Request.Success = Success{Pointer: "/session", Equals: `"s3cret-key"`}
+	s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"id":"u","key":"s3cret-key"}`,
+		"PUT /uploads/u?of=u": `200 {"session":"s3cret-key"}`}}
+	var seen Response
+	r := s.dispatch(t.Context(), Dispatcher{}, steps, reader(&seen, Outcome{}))
+	require.Equal(t, Done, r.State, r.Message)
+	require.Equal(t, `{"session":"••••••"}`, string(seen.Body))
 }
 
 func TestPagesFollowTheCursor(t *testing.T) {

@@ -49,7 +49,9 @@ func TestTakeRejectsUnusableResponses(t *testing.T) {
 		"optional":     {Take{Name: "id", Pointer: "/id", MaxLength: 9, Optional: true}, `{}`, ""},
 		"too long":     {Take{Name: "id", Pointer: "/id", MaxLength: 2}, `{"id":"u-1"}`, `more than 2 bytes at /id`},
 		"short secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-1"}`, `less than 6`},
-		"secret":       {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-12345"}`, ""},
+		"numeric secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":1234567}`,
+			`not a text at /id`},
+		"secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-12345"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Values{}.Take("a", []Take{row.take}, []byte(row.body))
