@@ -50,6 +50,7 @@ type sequence struct {
 	responses []Response // of the steps that succeeded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
+	unsaved   bool       // a retry would repeat a request that was sent
 	secrets   []string   // of all responses
 	stored    storedSteps
 }
@@ -82,7 +83,7 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 			continue
 		}
 		r, err := s.run(requests, next)
-		if err != nil && s.isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status) {
+		if isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status, s.plan) {
 			s.discard(ctx)
 		}
 		if !r.failed {
@@ -112,18 +113,25 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 }
 
 // unsent returns the result of a step whose request was not sent. The call does not wait for a rate limit without using
-// an attempt if an earlier request was sent: that would repeat it without end.
+// an attempt if that would repeat an earlier request without end. Only a limit of the first step pauses other calls.
 func (s *sequence) unsent(next Step, err error) Result {
 	var limited limitedError
 	isLimited := errors.As(err, &limited)
-	if isLimited && !s.sent {
-		return s.notSent(err)
+	if isLimited && (!s.sent || s.reusableAt(limited.until)) {
+		result := s.notSent(err)
+		if len(s.responses) > 0 {
+			result.RetryAfter = time.Time{}
+		}
+		return result
 	}
 	if isLimited { // not to be taken for a limit of the first request
 		err = fmt.Errorf("the step %q was not sent: %s", next.Name, limited.Error())
 	}
 	result := s.notSent(err)
 	result.Attempt.Step, result.Attempt.Method = next.Name, next.Request.Method
+	if errors.Is(err, errLeaseLost) { // the other replica decides how the call ends
+		result.State, result.Uncounted, result.RetryAt = Waiting, true, s.Clock.Now()
+	}
 	if result.State == Waiting && limited.until.After(result.RetryAt) {
 		result.RetryAt = limited.until
 	}
@@ -189,18 +197,27 @@ func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attem
 	}
 	x, err := s.fill(next, cursor)
 	if err != nil {
-		return Attempt{}, err
+		return Attempt{}, unusableError{err}
 	}
 	attempt, err := x.run(ctx)
+	safeURL := "" // of a request with a secret URL
+	if s.values.HasSecret(next.URL) {
+		safeURL = x.plan.target.Scheme + "://" + x.plan.target.Host + "/" + webhook.Masked
+	}
 	for i := range x.earlier {
+		if a := &x.earlier[i]; safeURL != "" && a.Raw != nil { // not a request of a token
+			a.URL = safeURL
+		}
 		s.hide(&x.earlier[i], next)
 		x.earlier[i].Step = next.Name
 	}
 	s.earlier = append(s.earlier, x.earlier...)
-	s.sent = s.sent || err == nil
+	if err == nil {
+		s.sent, s.unsaved = true, true
+	}
 	attempt.Step = next.Name
-	if s.values.HasSecret(next.URL) {
-		attempt.URL = x.plan.target.Scheme + "://" + x.plan.target.Host + "/" + webhook.Masked
+	if safeURL != "" {
+		attempt.URL = safeURL
 	}
 	return attempt, err
 }
@@ -208,7 +225,7 @@ func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attem
 // fill returns the exchange of a step, with its placeholders replaced.
 func (s *sequence) fill(next Step, cursor string) (x exchange, err error) {
 	x = s.exchange
-	x.earlier, x.stepped, x.later, x.plan = nil, true, s.sent, next.Request
+	x.earlier, x.stepped, x.later, x.plan = nil, true, s.unsaved, next.Request
 	p := &x.plan
 	if p.Path, err = s.values.Path(p.Path); err != nil {
 		return x, err
@@ -245,6 +262,8 @@ func (s *sequence) fill(next Step, cursor string) (x exchange, err error) {
 	return x, nil
 }
 
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 // target returns the URL of a step that a response named. The endpoint must allow its host, and it is as safe as the
 // endpoint's own URL.
 func (s *sequence) target(next Step) (*url.URL, error) {
@@ -258,6 +277,10 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	}
 	if target.Scheme != base.Scheme && target.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of the step %q must use https", next.Name)
+	}
+	if port := target.Port(); port != "" && port != base.Port() && port != defaultPorts[target.Scheme] {
+		return nil, fmt.Errorf("the URL of the step %q has a port that is not that of the endpoint %q", next.Name,
+			next.Request.Endpoint)
 	}
 	if !AllowsHost(next.Request.Hosts, target.Hostname()) {
 		return nil, fmt.Errorf("the URL of the step %q has a host that the endpoint %q does not allow", next.Name,

@@ -250,6 +250,7 @@ func TestURLOfAResponseMustBeAllowed(t *testing.T) {
 	for address, message := range map[string]string{
 		"https://files.example/a?sig=s3cret": "",
 		"https://other.example/a":            `has a host that the endpoint "api" does not allow`,
+		"https://files.example:8443/a":       "has a port that is not that of the endpoint",
 		"http://files.example/a":             "must use https", "/a": "is not an http or https URL",
 	} {
 		s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"url":"` + address + `"}`,
