@@ -152,7 +152,7 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 		if !result.stepResponded() {
 			return result, queue.Outcome{Next: queue.Release}
 		}
-		result.State, result.Uncounted, result.RetryAt = Waiting, true, p.Clock.Now() // the steps before are recorded
+		result = recordOnly(result, p.Clock.Now())
 	}
 	p.Observer.Called(result)
 	p.report(result)

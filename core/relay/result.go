@@ -95,6 +95,12 @@ func (r Result) stepResponded() bool {
 	return slices.ContainsFunc(r.Earlier, func(a Attempt) bool { return a.Step != "" && a.Responded() })
 }
 
+// recordOnly returns a result whose requests are recorded, without an effect on its call.
+func recordOnly(r Result, now time.Time) Result {
+	r.State, r.Uncounted, r.RetryAt, r.RetryAfter = Waiting, true, now, time.Time{}
+	return r
+}
+
 // notSent returns the result of an attempt that sent nothing.
 func notSent(c Call, plan Plan, why error, now time.Time) Result {
 	return resultOf(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: notSentClass, Error: why.Error()},

@@ -40,12 +40,13 @@ func newReusedSteps() *reusedSteps {
 func (s *reusedSteps) attempt(t *testing.T) (Result, string) {
 	t.Helper()
 	s.requests = nil
-	d := Dispatcher{Clock: s.clock, Rates: s.rates, SaveSteps: func(_ context.Context, _ Call, steps []byte) (bool, error) {
+	d := Dispatcher{Clock: s.clock, Rates: s.rates}
+	d.SaveSteps = func(_ context.Context, _ Call, steps []byte) (bool, error) {
 		if s.held && s.err == nil {
 			s.saved = steps
 		}
 		return s.held, s.err
-	}}
+	}
 	s.call.Steps = s.saved
 	r := s.dispatchCall(t.Context(), d, s.call, s.steps, nil)
 	s.call.Attempts++
@@ -130,7 +131,8 @@ func TestReusedValuesBelongToOneAccount(t *testing.T) {
 			next := uploadSteps()[0]
 			next.Request.Secrets = []SecretHeader{{Header: "X-Key", Secret: "key", Template: "{secret}"}}
 			next.Request.Certificate = Certificate{"chain", "private"}
-			next.Request.Credentials = []Credential{{Name: "o", OAuth2: &OAuth2{ClientID: "client", ClientSecret: "key"}},
+			next.Request.Credentials = []Credential{
+				{Name: "o", OAuth2: &OAuth2{ClientID: "client", ClientSecret: "key"}},
 				{Name: "w", WebToken: &WebToken{Secret: "key", Claims: []Claim{{Name: "kid", Secret: "kid"}}}}}
 			access := Access{BaseURLs: map[string]string{"api": "https://api.example"}, Secrets: map[string]string{
 				"key": "k", "client": "c", "chain": "1", "private": "2", "kid": "3"}}

@@ -130,7 +130,7 @@ func (s *sequence) unsent(next Step, err error) Result {
 	result := s.notSent(err)
 	result.Attempt.Step, result.Attempt.Method = next.Name, next.Request.Method
 	if errors.Is(err, errLeaseLost) { // the other replica decides how the call ends
-		result.State, result.Uncounted, result.RetryAt = Waiting, true, s.Clock.Now()
+		result = recordOnly(result, s.Clock.Now())
 	}
 	if result.State == Waiting && limited.until.After(result.RetryAt) {
 		result.RetryAt = limited.until
@@ -289,8 +289,8 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	return target, nil
 }
 
-// hide masks secret values in the record of an attempt, and drops the response as it came. The values of that are masked
-// also if the step fails. A response that is still not safe is masked as a whole.
+// hide masks secret values in the record of an attempt, and drops the response as it came. It also masks the values of
+// a step that fails. A response that is still not safe is masked as a whole.
 func (s *sequence) hide(a *Attempt, next Step) {
 	raw := a.Raw
 	a.Raw = nil
