@@ -21,7 +21,8 @@ func (b abandonedSteps) Plan(_ context.Context, c Call, _ []byte) (Decision, err
 	request := Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/first"}
 	second := request
 	second.Path = "/second"
-	return Decision{Plan: &Plan{Steps: []Step{{Name: "first", Request: request}, {Name: "second", Request: second}}}}, nil
+	steps := []Step{{Name: "first", Request: request}, {Name: "second", Request: second}}
+	return Decision{Plan: &Plan{Steps: steps}}, nil
 }
 
 func (b abandonedSteps) Send(ctx context.Context, r Request) Attempt {

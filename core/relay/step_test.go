@@ -286,6 +286,26 @@ func TestStepsRenewTheirTokens(t *testing.T) {
 		[]string{r.Earlier[0].Step, r.Earlier[1].Step, r.Earlier[2].Step})
 }
 
+func TestRejectedTokenKeepsNoSecretURL(t *testing.T) {
+	upload := stepRequest("PUT", "")
+	upload.Credentials = []Credential{{Name: "partner", OAuth2: &OAuth2{}}}
+	steps := []Step{{Name: "create", Request: stepRequest("POST", "/uploads"),
+		Take: []step.Take{{Name: "url", Pointer: "/url", MaxLength: 100, Secret: true}}},
+		{Name: "upload", Request: upload, URL: "{create.url}"}}
+	sender := &scriptedSender{statuses: []int{201, 401, 200}}
+	tokens := &scriptedTokens{tokens: []Token{{Value: "old"}, {Value: "new", Fresh: true}}, errs: []error{nil, nil}}
+	d := Dispatcher{Sender: rawSender{sender, `{"url":"HTTPS://files.example/a?sig=s3cret"}`}, Tokens: tokens,
+		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)}
+	r := d.Send(t.Context(), Call{ID: core.NewID(time.Now())}, Plan{Steps: steps},
+		Access{BaseURLs: map[string]string{"api": "https://api.example"}},
+		func(context.Context, Response) (Outcome, error) { return Outcome{}, nil })
+	require.Equal(t, Done, r.State, r.Message)
+	require.Len(t, r.Earlier, 2)
+	for _, a := range []Attempt{r.Earlier[1], *r.Attempt} {
+		require.Equal(t, "https://files.example/••••••", a.URL)
+	}
+}
+
 // rawSender adds a response body to each attempt of another sender.
 type rawSender struct {
 	Sender
