@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -150,6 +151,7 @@ func (p publication) planFormerDelisting(ctx context.Context) (func(context.Cont
 	}
 	p.work.CallID = uuid.NewSHA1(p.work.CallID, []byte(s.PublishedStoreID)) // a request separate from the menu's
 	p.subject.Key = p.work.CallID.String()
+	p.work.Steps, p.SaveSteps = nil, nil // the menu stores its steps there
 	plan, err := p.planDelisting(ctx)
 	if err != nil {
 		return nil, err
@@ -275,7 +277,7 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	}
 	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter, Uncounted: result.Uncounted,
-		Responded: result.Attempt != nil && result.Attempt.Responded()}
+		Responded: result.Response() == queue.Responded, Unsent: result.Response() == queue.NoRequest}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting

@@ -195,8 +195,11 @@ func (e *Engine) publish(ctx context.Context, work Work) (result Result, respons
 		return result, queue.NoRequest
 	}
 	sent := menu.Send(ctx)
-	if response = queue.NoResponse; sent.Responded {
+	switch response = queue.NoResponse; {
+	case sent.Responded:
 		response = queue.Responded
+	case sent.Unsent:
+		response = queue.NoRequest
 	}
 	return finalResult(result, sent, e.Clock.Now()), response
 }

@@ -65,6 +65,7 @@ type SendResult struct {
 	RetryAfter time.Time // the aggregator throttles menus until then (429); zero: it does not say
 	Uncounted  bool      // of Waiting: it does not count as an attempt
 	Responded  bool      // with any status but 429
+	Unsent     bool      // no request was sent
 }
 
 // State is the state of a publication.

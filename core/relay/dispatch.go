@@ -67,7 +67,7 @@ type exchange struct {
 	earlier []Attempt // requests that were made before the last one
 
 	stepped bool   // it is a step
-	later   bool   // it is a step after a request
+	later   bool   // it is a step after a request that a retry would repeat
 	plain   []byte // the body before its compression, for the record; nil: the one that is sent
 }
 
@@ -287,8 +287,8 @@ func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, erro
 	return a, nil
 }
 
-// maxWait returns how long a request may wait here for its rate limit. A step after a request waits longer, because
-// that request would be repeated.
+// maxWait returns how long a request may wait here for its rate limit. A step waits longer if a retry would
+// repeat the requests before it.
 func (x *exchange) maxWait(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	if !x.later || !limited {

@@ -149,18 +149,15 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	case result.State == leftToPeer:
 		return result, queue.Outcome{Next: queue.Release, PausedUntil: result.RetryAt}
 	case queue.Abandoned(ctx) && (result.Attempt == nil || !result.Attempt.Responded()):
-		return result, queue.Outcome{Next: queue.Release}
+		if !result.stepResponded() {
+			return result, queue.Outcome{Next: queue.Release}
+		}
+		result = recordOnly(result, p.Clock.Now())
 	}
 	p.Observer.Called(result)
 	p.report(result)
 	p.throttle(result)
-	switch {
-	case result.Attempt == nil:
-		return result, queue.Outcome{}
-	case result.Attempt.Responded():
-		return result, queue.Outcome{Response: queue.Responded}
-	}
-	return result, queue.Outcome{Response: queue.NoResponse}
+	return result, queue.Outcome{Response: result.Response()}
 }
 
 // Finish records results. The next call of an ordering key may be due then.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/retry"
 )
 
@@ -73,9 +74,36 @@ func retryAfterHeader(a Attempt, now time.Time) time.Time {
 	return until
 }
 
+// notSentClass is the error class of an attempt without a request.
+const notSentClass = "not_sent"
+
+// Response returns what the last request of an attempt showed about the aggregator.
+func (r Result) Response() queue.Response {
+	switch {
+	case r.Attempt != nil && r.Attempt.Responded():
+		return queue.Responded
+	case r.Attempt != nil && r.Attempt.ErrorClass != notSentClass:
+		return queue.NoResponse
+	case r.stepResponded():
+		return queue.Responded
+	}
+	return queue.NoRequest
+}
+
+// stepResponded reports whether the aggregator responded to a step before the last one.
+func (r Result) stepResponded() bool {
+	return slices.ContainsFunc(r.Earlier, func(a Attempt) bool { return a.Step != "" && a.Responded() })
+}
+
+// recordOnly returns a result whose requests are recorded, without an effect on its call.
+func recordOnly(r Result, now time.Time) Result {
+	r.State, r.Uncounted, r.RetryAt, r.RetryAfter = Waiting, true, now, time.Time{}
+	return r
+}
+
 // notSent returns the result of an attempt that sent nothing.
 func notSent(c Call, plan Plan, why error, now time.Time) Result {
-	return resultOf(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()},
+	return resultOf(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: notSentClass, Error: why.Error()},
 		Outcome{}, now)
 }
 

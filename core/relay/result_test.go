@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/retry"
 )
 
@@ -163,4 +164,23 @@ func TestNoPathLeadsToAnotherHost(t *testing.T) {
 			require.Regexp(t, `^https://api\.example/`, r.URL)
 		}
 	})
+}
+
+func TestUnsentStepSaysNothingOfTheAggregator(t *testing.T) {
+	earlier := []Attempt{{Step: "create", Status: 201}}
+	unsent := Attempt{ErrorClass: notSentClass}
+	for name, row := range map[string]struct {
+		result Result
+		want   queue.Response
+	}{
+		"responded":     {Result{Attempt: &earlier[0]}, queue.Responded},
+		"no response":   {Result{Attempt: &Attempt{ErrorClass: "timeout"}, Earlier: earlier}, queue.NoResponse},
+		"not sent":      {Result{Attempt: &unsent}, queue.NoRequest},
+		"a later step":  {Result{Attempt: &unsent, Earlier: earlier}, queue.Responded},
+		"limited":       {Result{}, queue.NoRequest},
+		"only a token":  {Result{Earlier: []Attempt{{Status: 200}}}, queue.NoRequest},
+		"limited later": {Result{Earlier: earlier}, queue.Responded},
+	} {
+		require.Equal(t, row.want, row.result.Response(), name)
+	}
 }

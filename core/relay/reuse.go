@@ -51,7 +51,7 @@ func decodeSteps(c Call, now time.Time) storedSteps {
 func (s *sequence) reuse(i int, next Step) bool {
 	if i < len(s.stored.Steps) && next.Reuse > 0 && s.stored.Steps[i].Name == next.Name {
 		known := s.stored.Steps[i]
-		if x, err := s.fill(next, ""); err == nil && digestOf(x.plan) == known.Digest {
+		if digest, err := s.digest(next); err == nil && digest == known.Digest {
 			for name, value := range known.Values {
 				s.values.Set(next.Name, name, value)
 			}
@@ -72,7 +72,7 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	if next.Reuse <= 0 || s.SaveSteps == nil {
 		return nil
 	}
-	x, err := s.fill(next, "")
+	digest, err := s.digest(next)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	for _, t := range next.Take {
 		values[t.Name] = s.values.Get(next.Name, t.Name)
 	}
-	s.stored.Steps = append(s.stored.Steps, storedStep{Name: next.Name, Digest: digestOf(x.plan),
+	s.stored.Steps = append(s.stored.Steps, storedStep{Name: next.Name, Digest: digest,
 		Until: s.Clock.Now().Add(next.Reuse), Status: status, Values: values})
 	text, err := json.Marshal(s.stored)
 	if err != nil {
@@ -94,17 +94,32 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	if !held {
 		return errLeaseLost
 	}
+	s.unsaved = len(s.stored.Steps) < len(s.responses)
 	return nil
 }
 
-// isUnusable reports whether a request was not sent because of the values of earlier steps.
-func (s *sequence) isUnusable(err error) bool {
-	return !errors.As(err, &limitedError{}) && !errors.As(err, &MissingSettingError{}) && !errors.Is(err, errLate)
+// reusableAt reports whether a retry at a time repeats none of the requests that were sent.
+func (s *sequence) reusableAt(at time.Time) bool {
+	return !s.unsaved && !slices.ContainsFunc(s.stored.Steps, func(k storedStep) bool { return !at.Before(k.Until) })
 }
 
-// isOutdated reports whether a status can mean that the aggregator no longer accepts the values of earlier steps.
-func isOutdated(status int) bool {
-	waits := []int{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
+// unusableError means that the values of earlier steps do not fit into a request.
+type unusableError struct{ error }
+
+func (e unusableError) Unwrap() error { return e.error }
+
+// isUnusable reports whether a request was not sent because of the values of earlier steps.
+func isUnusable(err error) bool {
+	return errors.As(err, &unusableError{}) && !errors.As(err, &MissingSettingError{})
+}
+
+// isOutdated reports whether the status of a request can mean that the aggregator no longer accepts the values of
+// earlier steps. If the request has an access token, 401 is about that.
+func isOutdated(status int, p Plan) bool {
+	if status == http.StatusUnauthorized {
+		return !slices.ContainsFunc(p.Credentials, func(c Credential) bool { return c.OAuth2 != nil })
+	}
+	waits := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
 	return status >= 400 && status < 500 && !slices.Contains(waits, status)
 }
 
@@ -119,21 +134,59 @@ func (s *sequence) discard(ctx context.Context) {
 	}
 }
 
-// digestOf identifies the request of a step, with its values.
-func digestOf(p Plan) string {
-	sum := sha256.New()
-	parts := []string{p.Endpoint, p.Method, p.Path, string(p.Body)}
-	if p.target != nil {
-		parts = append(parts, p.target.String())
+// digest identifies the request of a step with its values and secrets, and what is taken from the response. So values
+// are never used at another host or account, or unmasked after they became secret.
+func (s *sequence) digest(next Step) (string, error) {
+	x, err := s.fill(next, "")
+	if err != nil {
+		return "", err
 	}
-	for _, pairs := range []map[string]string{p.Query, p.Headers, p.secrets} {
+	r, err := x.plan.buildRequest(x.access, x.store)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{x.plan.Endpoint, r.Method, r.URL, string(r.Body), fmt.Sprintf("%+v", next.Take)}
+	if r.Certificate != nil {
+		parts = append(parts, r.Certificate.Chain, r.Certificate.Key)
+	}
+	for _, c := range x.plan.Credentials {
+		parts = append(parts, x.accountOf(c)...)
+	}
+	for _, pairs := range []map[string]string{r.Headers, r.Secrets} {
+		parts = append(parts, "")
 		for _, name := range slices.Sorted(maps.Keys(pairs)) {
 			parts = append(parts, name, pairs[name])
 		}
-		parts = append(parts, "")
 	}
+	sum := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(sum, "%d:%s", len(part), part)
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// accountOf returns what determines the account of a credential: its secrets, and the URL of its tokens.
+func (x *exchange) accountOf(c Credential) []string {
+	parts := []string{"", c.Name}
+	secrets := func(names ...string) {
+		for _, name := range names {
+			value, _, _ := x.access.Secret(name, x.store)
+			parts = append(parts, name, value)
+		}
+	}
+	if o := c.OAuth2; o != nil {
+		secrets(o.ClientID, o.ClientSecret, o.RefreshToken)
+		parts = append(parts, o.TokenURL, x.access.BaseURLs[o.Endpoint], o.Path, o.Scope, fmt.Sprint(o.Parameters))
+	}
+	if c.Signature != nil {
+		secrets(c.Signature.Secret)
+	}
+	if t := c.WebToken; t != nil {
+		secrets(t.Secret)
+		for _, claim := range t.Claims {
+			value, _ := claim.value(x.access, x.store)
+			parts = append(parts, claim.Name, fmt.Sprint(value))
+		}
+	}
+	return parts
 }

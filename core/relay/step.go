@@ -50,6 +50,8 @@ type sequence struct {
 	responses []Response // of the steps that succeeded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
+	unsaved   bool       // a retry would repeat a request that was sent
+	secrets   []string   // of all responses
 	stored    storedSteps
 }
 
@@ -81,8 +83,11 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 			continue
 		}
 		r, err := s.run(requests, next)
-		if err != nil && s.isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status) {
+		if isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status, s.plan) {
 			s.discard(ctx)
+		}
+		if !r.failed {
+			s.plan.Success.Pointer = "" // the response met the rule before it was masked
 		}
 		switch {
 		case err != nil:
@@ -108,18 +113,25 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 }
 
 // unsent returns the result of a step whose request was not sent. The call does not wait for a rate limit without using
-// an attempt if an earlier request was sent: that would repeat it without end.
+// an attempt if that would repeat an earlier request without end. Only a limit of the first step pauses other calls.
 func (s *sequence) unsent(next Step, err error) Result {
 	var limited limitedError
 	isLimited := errors.As(err, &limited)
-	if isLimited && !s.sent {
-		return s.notSent(err)
+	if isLimited && (!s.sent || s.reusableAt(limited.until)) {
+		result := s.notSent(err)
+		if len(s.responses) > 0 {
+			result.RetryAfter = time.Time{}
+		}
+		return result
 	}
 	if isLimited { // not to be taken for a limit of the first request
 		err = fmt.Errorf("the step %q was not sent: %s", next.Name, limited.Error())
 	}
 	result := s.notSent(err)
 	result.Attempt.Step, result.Attempt.Method = next.Name, next.Request.Method
+	if errors.Is(err, errLeaseLost) { // the other replica decides how the call ends
+		result = recordOnly(result, s.Clock.Now())
+	}
 	if result.State == Waiting && limited.until.After(result.RetryAt) {
 		result.RetryAt = limited.until
 	}
@@ -141,7 +153,7 @@ func (s *sequence) run(ctx context.Context, next Step) (r stepResult, err error)
 			r.unusable, r.final = s.take(next, raw)
 		}
 		following, _ := step.Text(raw, next.Pages.Pointer)
-		s.hide(&r.attempt)
+		s.hide(&r.attempt, next)
 		r.response = responseOf(r.attempt)
 		r.response.Step = next.Name
 		if next.Pages.Max > 0 {
@@ -185,18 +197,27 @@ func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attem
 	}
 	x, err := s.fill(next, cursor)
 	if err != nil {
-		return Attempt{}, err
+		return Attempt{}, unusableError{err}
 	}
 	attempt, err := x.run(ctx)
+	safeURL := "" // of a request with a secret URL
+	if s.values.HasSecret(next.URL) {
+		safeURL = x.plan.target.Scheme + "://" + x.plan.target.Host + "/" + webhook.Masked
+	}
 	for i := range x.earlier {
-		s.hide(&x.earlier[i])
+		if a := &x.earlier[i]; safeURL != "" && a.Raw != nil { // not a request of a token
+			a.URL = safeURL
+		}
+		s.hide(&x.earlier[i], next)
 		x.earlier[i].Step = next.Name
 	}
 	s.earlier = append(s.earlier, x.earlier...)
-	s.sent = s.sent || err == nil
+	if err == nil {
+		s.sent, s.unsaved = true, true
+	}
 	attempt.Step = next.Name
-	if s.values.HasSecret(next.URL) {
-		attempt.URL = x.plan.target.Scheme + "://" + x.plan.target.Host + "/" + webhook.Masked
+	if safeURL != "" {
+		attempt.URL = safeURL
 	}
 	return attempt, err
 }
@@ -204,7 +225,7 @@ func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attem
 // fill returns the exchange of a step, with its placeholders replaced.
 func (s *sequence) fill(next Step, cursor string) (x exchange, err error) {
 	x = s.exchange
-	x.earlier, x.stepped, x.later, x.plan = nil, true, s.sent, next.Request
+	x.earlier, x.stepped, x.later, x.plan = nil, true, s.unsaved, next.Request
 	p := &x.plan
 	if p.Path, err = s.values.Path(p.Path); err != nil {
 		return x, err
@@ -241,6 +262,8 @@ func (s *sequence) fill(next Step, cursor string) (x exchange, err error) {
 	return x, nil
 }
 
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
 // target returns the URL of a step that a response named. The endpoint must allow its host, and it is as safe as the
 // endpoint's own URL.
 func (s *sequence) target(next Step) (*url.URL, error) {
@@ -255,6 +278,10 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	if target.Scheme != base.Scheme && target.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of the step %q must use https", next.Name)
 	}
+	if port := target.Port(); port != "" && port != base.Port() && port != defaultPorts[target.Scheme] {
+		return nil, fmt.Errorf("the URL of the step %q has a port that is not that of the endpoint %q", next.Name,
+			next.Request.Endpoint)
+	}
 	if !AllowsHost(next.Request.Hosts, target.Hostname()) {
 		return nil, fmt.Errorf("the URL of the step %q has a host that the endpoint %q does not allow", next.Name,
 			next.Request.Endpoint)
@@ -262,17 +289,26 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	return target, nil
 }
 
-// hide masks secret values in the record of an attempt, and drops the response as it came.
-func (s *sequence) hide(a *Attempt) {
+// hide masks secret values in the record of an attempt, and drops the response as it came. It also masks the values of
+// a step that fails. A response that is still not safe is masked as a whole.
+func (s *sequence) hide(a *Attempt, next Step) {
+	raw := a.Raw
 	a.Raw = nil
+	s.secrets = append(s.secrets, step.Secrets(next.Take, raw)...)
 	var secrets []string
-	for _, secret := range s.values.Secrets() {
+	for _, secret := range append(s.values.Secrets(), s.secrets...) {
 		secrets = append(secrets, secret, url.PathEscape(secret))
 	}
-	if len(secrets) == 0 {
-		return
+	if len(secrets) > 0 {
+		a.mask(func(text string) string { return webhook.Mask(text, secrets...) })
 	}
-	mask := func(text string) string { return webhook.Mask(text, secrets...) }
+	if len(raw) > 0 && !step.Hides(next.Take, a.ResponseBody, webhook.Masked) {
+		a.ResponseBody = []byte(webhook.Masked)
+	}
+}
+
+// mask replaces all texts of an attempt that may have secrets.
+func (a *Attempt) mask(mask func(string) string) {
 	a.URL, a.Error = mask(a.URL), mask(a.Error)
 	a.RequestBody, a.ResponseBody = []byte(mask(string(a.RequestBody))), []byte(mask(string(a.ResponseBody)))
 	for _, headers := range []*map[string]string{&a.RequestHeaders, &a.ResponseHeaders} {

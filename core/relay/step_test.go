@@ -18,6 +18,7 @@ import (
 // respondingSender responds by the method and path of a request. It also records the requests.
 type respondingSender struct {
 	responses map[string]string // status and body, such as "201 {}"
+	header    string
 	requests  []Request
 }
 
@@ -35,7 +36,7 @@ func (s *respondingSender) Send(_ context.Context, r Request) Attempt {
 	}
 	status, body, _ := strings.Cut(response, " ")
 	_, _ = fmt.Sscan(status, &a.Status)
-	a.ResponseBody = []byte(body)
+	a.ResponseBody, a.ResponseHeaders = []byte(body), map[string]string{"X-Echo": s.header}
 	if r.KeepRaw {
 		a.Raw = []byte(body)
 	}
@@ -152,6 +153,50 @@ func TestFailedStepEndsTheSequence(t *testing.T) {
 	}
 }
 
+func TestUntakenSecretsAreMasked(t *testing.T) {
+	long := strings.Repeat("live-token", 9)
+	for name, row := range map[string]struct{ response, seen, echo string }{
+		"another value is missing": {`201 {"key":"live-token"}`, `{"key":"••••••"}`, "live-token"},
+		"another status":           {`409 {"key":"live-token"}`, `{"key":"••••••"}`, "live-token"},
+		"too long":                 {`201 {"id":"u","key":"` + long + `"}`, `{"id":"u","key":"••••••"}`, long},
+		"too short":                {`201 {"id":"u","key":"live"}`, "••••••", ""},
+		"a number":                 {`201 {"id":"u","key":48151623}`, "••••••", "48151623"},
+		"an object":                {`201 {"id":"u","key":{"is":"live-token"}}`, "••••••", ""},
+		"cut":                      {`409 {"key":"live-token","id":"`, "••••••", ""},
+		"no secret":                {`409 {"error":"exists"}`, `{"error":"exists"}`, ""},
+		"an empty secret":          {`409 {"error":"exists","key":""}`, `{"error":"exists","key":""}`, ""},
+		"other escapes": {`201 {"id":"u","key":"ab\u002Bcd/ef"}`, `{"id":"u","key":"••••••"}`,
+			`ab\u002Bcd/ef and ab+cd/ef`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &respondingSender{responses: map[string]string{"POST /uploads": row.response},
+				header: "of " + row.echo}
+			s.responses["PUT /uploads/u?of=u"] = `409 {"echo":"` + row.echo + `"}`
+			var seen Response
+			r := s.dispatch(t.Context(), Dispatcher{}, uploadSteps(), reader(&seen, Outcome{}))
+			require.Equal(t, Waiting, r.State, r.Message)
+			first := append(r.Earlier, *r.Attempt)[0]
+			require.Equal(t, row.seen, string(first.ResponseBody))
+			if text := fmt.Sprint(r, first.ResponseHeaders, string(r.Attempt.ResponseBody),
+				string(seen.Body)); row.echo != "" {
+				require.NotContains(t, text, row.echo)
+				require.NotContains(t, text, "ab+cd")
+			}
+		})
+	}
+}
+
+func TestRulesJudgeTheUnmaskedResponse(t *testing.T) {
+	steps := uploadSteps()[:2]
+	steps[1].Request.Success = Success{Pointer: "/session", Equals: `"s3cret-key"`}
+	s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"id":"u","key":"s3cret-key"}`,
+		"PUT /uploads/u?of=u": `200 {"session":"s3cret-key"}`}}
+	var seen Response
+	r := s.dispatch(t.Context(), Dispatcher{}, steps, reader(&seen, Outcome{}))
+	require.Equal(t, Done, r.State, r.Message)
+	require.Equal(t, `{"session":"••••••"}`, string(seen.Body))
+}
+
 func TestPagesFollowTheCursor(t *testing.T) {
 	list := stepRequest("GET", "/menus")
 	steps := []Step{{Name: "list", Request: list, Pages: Pages{Pointer: "/next", Query: "cursor", Max: 3}},
@@ -205,6 +250,7 @@ func TestURLOfAResponseMustBeAllowed(t *testing.T) {
 	for address, message := range map[string]string{
 		"https://files.example/a?sig=s3cret": "",
 		"https://other.example/a":            `has a host that the endpoint "api" does not allow`,
+		"https://files.example:8443/a":       "has a port that is not that of the endpoint",
 		"http://files.example/a":             "must use https", "/a": "is not an http or https URL",
 	} {
 		s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"url":"` + address + `"}`,
@@ -238,6 +284,26 @@ func TestStepsRenewTheirTokens(t *testing.T) {
 	require.Equal(t, "Bearer new", sender.requests[3].Secrets["Authorization"])
 	require.Equal(t, []string{"create", "upload", "start"},
 		[]string{r.Earlier[0].Step, r.Earlier[1].Step, r.Earlier[2].Step})
+}
+
+func TestRejectedTokenKeepsNoSecretURL(t *testing.T) {
+	upload := stepRequest("PUT", "")
+	upload.Credentials = []Credential{{Name: "partner", OAuth2: &OAuth2{}}}
+	steps := []Step{{Name: "create", Request: stepRequest("POST", "/uploads"),
+		Take: []step.Take{{Name: "url", Pointer: "/url", MaxLength: 100, Secret: true}}},
+		{Name: "upload", Request: upload, URL: "{create.url}"}}
+	sender := &scriptedSender{statuses: []int{201, 401, 200}}
+	tokens := &scriptedTokens{tokens: []Token{{Value: "old"}, {Value: "new", Fresh: true}}, errs: []error{nil, nil}}
+	d := Dispatcher{Sender: rawSender{sender, `{"url":"HTTPS://files.example/a?sig=s3cret"}`}, Tokens: tokens,
+		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)}
+	r := d.Send(t.Context(), Call{ID: core.NewID(time.Now())}, Plan{Steps: steps},
+		Access{BaseURLs: map[string]string{"api": "https://api.example"}},
+		func(context.Context, Response) (Outcome, error) { return Outcome{}, nil })
+	require.Equal(t, Done, r.State, r.Message)
+	require.Len(t, r.Earlier, 2)
+	for _, a := range []Attempt{r.Earlier[1], *r.Attempt} {
+		require.Equal(t, "https://files.example/••••••", a.URL)
+	}
 }
 
 // rawSender adds a response body to each attempt of another sender.

@@ -2,10 +2,12 @@ package step
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,8 +29,11 @@ func (v Values) Path(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for segment := range strings.SplitSeq(filled, "/") {
-		if plain, err := url.PathUnescape(segment); err != nil || isDots(plain) {
+	templates := strings.Split(path, "/") // a value has no slash, so that the segments correspond
+	for i, segment := range strings.Split(filled, "/") {
+		plain, err := url.PathUnescape(segment)
+		hasValue := len(placeholder.Find(templates[i])) > 0
+		if err != nil || isDots(plain) || hasValue && !isSegment(plain) {
 			return "", errors.New("the path has a segment that a server may read as another path")
 		}
 	}
@@ -38,14 +43,20 @@ func (v Values) Path(path string) (string, error) {
 // maxEncodings bounds how often a value is decoded to look for a path in it.
 const maxEncodings = 8
 
+// percentEncoded matches an encoded byte. Some servers decode those, and leave invalid encodings as they are.
+var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
 // isSegment reports whether a value is one segment of a path, also for servers that decode it several times.
 func isSegment(value string) bool {
 	for range maxEncodings {
 		if value == "" || isDots(value) || strings.ContainsAny(value, `/\`) || hasControl(value) {
 			return false
 		}
-		plain, err := url.PathUnescape(value)
-		if err != nil || plain == value {
+		plain := percentEncoded.ReplaceAllStringFunc(value, func(code string) string {
+			decoded, _ := hex.DecodeString(code[1:])
+			return string(decoded)
+		})
+		if plain == value {
 			return true
 		}
 		value = plain

@@ -3,6 +3,7 @@
 package step
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -24,6 +25,7 @@ type Take struct {
 type Value struct {
 	Text   string
 	Secret bool
+	Raw    string `json:",omitzero"` // of a secret: the text as the response has it in JSON, without quotes
 }
 
 // Values are the values of the steps so far.
@@ -36,6 +38,10 @@ const shortestSecret = 6
 func (v Values) Take(step string, list []Take, body []byte) error {
 	for _, t := range list {
 		text, found := Text(body, t.Pointer)
+		raw := ""
+		if t.Secret {
+			raw = rawText(body, t.Pointer)
+		}
 		switch {
 		case !found && !t.Optional:
 			return fmt.Errorf("the response to the step %q has no text or number at %s", step, t.Pointer)
@@ -44,8 +50,10 @@ func (v Values) Take(step string, list []Take, body []byte) error {
 		case found && t.Secret && len(text) < shortestSecret:
 			return fmt.Errorf("the response to the step %q has a secret with less than %d bytes at %s", step,
 				shortestSecret, t.Pointer)
+		case found && t.Secret && raw == "": // masked, the response would not be JSON
+			return fmt.Errorf("the response to the step %q has a secret that is not a text at %s", step, t.Pointer)
 		}
-		v[placeholder.Value{Step: step, Name: t.Name}] = Value{text, t.Secret && found}
+		v[placeholder.Value{Step: step, Name: t.Name}] = Value{text, t.Secret && found, raw}
 	}
 	return nil
 }
@@ -58,14 +66,41 @@ func (v Values) Set(step, name string, value Value) {
 	v[placeholder.Value{Step: step, Name: name}] = value
 }
 
-// Secrets returns the secret values.
+// Secrets returns the secret values, also as their responses have them in JSON.
 func (v Values) Secrets() (list []string) {
 	for _, value := range v {
 		if value.Secret {
-			list = append(list, value.Text)
+			list = append(list, value.Text, value.Raw)
 		}
 	}
 	return list
+}
+
+// Secrets returns the secret texts of a response, also as the response has them in JSON. Take may reject them.
+func Secrets(list []Take, body []byte) (texts []string) {
+	for _, t := range list {
+		if text, found := Text(body, t.Pointer); found && t.Secret {
+			texts = append(texts, text, rawText(body, t.Pointer))
+		}
+	}
+	return texts
+}
+
+// Hides reports whether each secret of a response is masked or empty. It cannot be known without valid JSON.
+func Hides(list []Take, body []byte, mask string) bool {
+	for _, t := range list {
+		if !t.Secret {
+			continue
+		}
+		value, found := valueAt(body, t.Pointer)
+		if !found && jsontext.Value(body).IsValid() || value.Kind() == 'n' {
+			continue
+		}
+		if text, found := Text(body, t.Pointer); !found || text != "" && text != mask {
+			return false
+		}
+	}
+	return true
 }
 
 // HasSecret reports whether a text has a placeholder for a secret value.
@@ -105,6 +140,16 @@ func Text(body []byte, pointer string) (string, bool) {
 		return string(value), true
 	}
 	return "", false
+}
+
+// rawText returns the string at a JSON pointer as the body has it, without its quotes, or "" if there is no string.
+func rawText(body []byte, pointer string) string {
+	value, _ := valueAt(body, pointer)
+	if value.Kind() != '"' {
+		return ""
+	}
+	value = bytes.TrimSpace(value)
+	return string(value[1 : len(value)-1])
 }
 
 func valueAt(body []byte, pointer string) (jsontext.Value, bool) {

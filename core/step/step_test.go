@@ -49,7 +49,9 @@ func TestTakeRejectsUnusableResponses(t *testing.T) {
 		"optional":     {Take{Name: "id", Pointer: "/id", MaxLength: 9, Optional: true}, `{}`, ""},
 		"too long":     {Take{Name: "id", Pointer: "/id", MaxLength: 2}, `{"id":"u-1"}`, `more than 2 bytes at /id`},
 		"short secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-1"}`, `less than 6`},
-		"secret":       {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-12345"}`, ""},
+		"numeric secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":1234567}`,
+			`not a text at /id`},
+		"secret": {Take{Name: "id", Pointer: "/id", MaxLength: 9, Secret: true}, `{"id":"u-12345"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Values{}.Take("a", []Take{row.take}, []byte(row.body))
@@ -71,11 +73,13 @@ func TestPathsKeepValuesInTheirSegment(t *testing.T) {
 		require.Equal(t, want, path)
 	}
 	for _, value := range []string{"", ".", "..", "../x", "a/b", `a\b`, "%2e%2e", "%2E.", "..%2fadmin", "%252e%252e",
-		"%255c", "a%00b", "a\nb", "%5c..", "a%2Fb"} {
+		"%255c", "a%00b", "a\nb", "%5c..", "a%2Fb", "%2e%2e%2fadmin%zz", "%2e%2e%5cx%", "%zz%2e%252e%2f"} {
 		_, err := valuesOf(value).Path("/m/{a.id}/x")
 		require.Error(t, err, value)
 	}
-	_, err := Values{{Step: "a", Name: "id"}: {Text: ".x"}}.Path("/m/{a.id}{b.id}")
+	_, err := Values{{Step: "a", Name: "x"}: {Text: "%2"}, {Step: "a", Name: "y"}: {Text: "e%2e"}}.Path("/m/{a.x}{a.y}")
+	require.ErrorContains(t, err, "a server may read as another path")
+	_, err = Values{{Step: "a", Name: "id"}: {Text: ".x"}}.Path("/m/{a.id}{b.id}")
 	require.ErrorContains(t, err, "no earlier step has the value {b.id}")
 }
 

@@ -498,7 +498,7 @@ type Take struct {
 	JsonPointer   string                 `protobuf:"bytes,2,opt,name=json_pointer,json=jsonPointer,proto3" json:"json_pointer,omitempty"` // RFC 6901, in the response body
 	MaxLength     uint32                 `protobuf:"varint,3,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`      // in bytes, at most 16384; 1024 by default
 	Optional      bool                   `protobuf:"varint,4,opt,name=optional,proto3" json:"optional,omitempty"`                         // without it, the value is empty
-	Secret        bool                   `protobuf:"varint,5,opt,name=secret,proto3" json:"secret,omitempty"`                             // masked in records, and in the responses that the plugin reads; at least 6 bytes
+	Secret        bool                   `protobuf:"varint,5,opt,name=secret,proto3" json:"secret,omitempty"`                             // a text; masked in records and for the plugin; at least 6 bytes
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

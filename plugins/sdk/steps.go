@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 
 	"golang.org/x/net/http/httpguts"
@@ -127,12 +128,24 @@ func (c *stepCheck) request() {
 	for _, err := range inner.list {
 		c.check(false, "%s: %v", c.name, err)
 	}
-	c.uses("path", s.GetPath())
+	c.usesOnly("path", s.GetPath())
 	for name, value := range s.GetQuery() {
-		c.uses("query "+name, value)
+		c.usesOnly("query "+name, value)
 	}
 	for name, value := range s.GetHeaders() {
-		c.uses("header "+name, value)
+		c.usesOnly("header "+name, value)
+	}
+}
+
+// almostPlaceholder matches placeholders and misspelt ones.
+var almostPlaceholder = regexp.MustCompile(`\{\s*[\pL\d_-]+\s*\.\s*[\pL\d_-]+\s*\}`)
+
+// usesOnly is uses for a text that must have no misspelt placeholder.
+func (c *stepCheck) usesOnly(place, text string) {
+	c.uses(place, text)
+	for _, found := range almostPlaceholder.FindAllString(text, -1) {
+		c.check(len(placeholder.Find(found)) == 1, "%s: %s: %s is no placeholder, which is {step.value} in lower case",
+			c.name, place, found)
 	}
 }
 

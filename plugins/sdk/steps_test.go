@@ -152,6 +152,34 @@ func elevenSteps() (steps []*Step) {
 	return steps
 }
 
+func TestStringsAreFoundAsTheHubFindsThem(t *testing.T) {
+	for body, found := range map[string]bool{`{"upload":{"id":["x"]}}`: true, `{"upload":"x"}`: false,
+		`{"upload":{"id":"x"}}`: false, `{"upload":{"id":["x"],"id":["x"]}}`: false, `{"a":[{"b":1,"b":2}]}`: false,
+		"{\"upload\":{\"id\":[\"\xff\"]}}": false, `{"upload":{"id":["x"]}} {}`: false, `{"upload":`: false} {
+		_, ok := stringAt([]byte(body), "/upload/id/0")
+		require.Equal(t, found, ok, body)
+	}
+	for _, index := range []string{"00", "+0", "-0", "2", "", "99999999999"} {
+		_, ok := stringAt([]byte(`["x","y"]`), "/"+index)
+		require.False(t, ok, index)
+	}
+}
+
+func TestMisspeltPlaceholdersAreRejected(t *testing.T) {
+	for text, valid := range map[string]bool{"/{create.id}": true, "/{create.ID}": false, "/{Create.id}": false,
+		"/{ create.id }": false, "/{store}": true} {
+		plan := uploadPlan()
+		plan.Steps[2].Path = text
+		decision, err := Send(plan)
+		require.NoError(t, err)
+		if err = CheckDecision(withCredentials(), decision); !valid {
+			require.ErrorContains(t, err, "is no placeholder", text)
+		} else {
+			require.NoError(t, err, text)
+		}
+	}
+}
+
 func TestRiderLocationHasOneRequest(t *testing.T) {
 	for _, row := range []struct {
 		plan  *Plan

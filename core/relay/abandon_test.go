@@ -1,0 +1,59 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// abandonedSteps is an upload whose second step hangs. Its last attempt runs.
+type abandonedSteps struct {
+	*fakeDependencies
+	running chan struct{}
+}
+
+func (b abandonedSteps) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
+	request := Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/first"}
+	second := request
+	second.Path = "/second"
+	steps := []Step{{Name: "first", Request: request}, {Name: "second", Request: second}}
+	return Decision{Plan: &Plan{Steps: steps}}, nil
+}
+
+func (b abandonedSteps) Send(ctx context.Context, r Request) Attempt {
+	if strings.HasSuffix(r.URL, "/first") {
+		return Attempt{Status: 201}
+	}
+	close(b.running)
+	<-ctx.Done()
+	return Attempt{ErrorClass: "canceled", Error: "the request was canceled"}
+}
+
+func TestAbandonedSequenceKeepsItsRecords(t *testing.T) {
+	b := abandonedSteps{&fakeDependencies{}, make(chan struct{})}
+	b.calls("swift", 2, 1)
+	b.due[0].Attempts = 5
+	e := NewEngine(Config{}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Observer: b,
+		Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	<-b.running
+	e.Control().Pause()
+	e.Control().Abandon()
+	await(t, func() bool { return b.finished("swift") == 1 })
+	cancel()
+	<-ended
+	r := b.results[0]
+	require.Equal(t, []any{Waiting, true, 1}, []any{r.State, r.Uncounted, len(r.Earlier)})
+	require.Equal(t, "first", r.Earlier[0].Step)
+	require.Empty(t, b.released)
+}
