@@ -6,11 +6,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/messages"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -31,6 +33,9 @@ type Plugins interface {
 // maxPluginResponse bounds the part of a response that plugins receive, in bytes.
 const maxPluginResponse = 64 << 10
 
+// maxFetched bounds a response with what a request of an aggregator points to, in bytes.
+const maxFetched = 1 << 20
+
 // minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
 const minCallLease = 32 * time.Second
@@ -47,10 +52,17 @@ func (h *Hub) buildTokens() {
 // buildRelay creates the engine that calls aggregators.
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
+	stored := orders.New(h.db)
+	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
+		Stores: platforms.NewCallers(h.db), Rejections: newCallStore(h.db), Log: h.log}
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
-		Sender: outbound{h.aggregatorSender}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
+		Queue: callback.Queue{Queue: newCallStore(h.db), Orders: stored},
+		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
+			Desk: desk},
+		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{webhook.NewSender(
+			webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched, KeepLimit: maxFetched}, h.guard, clock)},
+		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
@@ -78,7 +90,8 @@ func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 
 // newCallStore returns the store of calls, with the callbacks for their results.
 func newCallStore(db *postgres.DB) calls.Store {
-	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
+	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db),
+		messages.Ended)
 }
 
 // listenNotifications wakes the parts of this replica when any replica has work for them.
