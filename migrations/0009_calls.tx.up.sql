@@ -48,6 +48,7 @@ CREATE TABLE call_queue (
     owner          uuid,
     note           text NOT NULL DEFAULT '',    -- why its first call still waits
     location_state text NOT NULL DEFAULT '',    -- of the last ended location: done, failed or skipped
+    steps          bytea,                       -- sealed JSON: the completed steps of its first call; null: none
     PRIMARY KEY (business_id, ordering_key)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX call_queue_available ON call_queue (endpoint, available_at) WHERE available_at < 'infinity';

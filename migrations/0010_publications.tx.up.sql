@@ -28,6 +28,7 @@ CREATE TABLE publications (
     platform_store_id  text,
     published_at       timestamptz,
     settled_at         timestamptz,                 -- of the last outcome
+    steps              bytea,                       -- sealed JSON: the completed steps of the call; null: none
     PRIMARY KEY (business_id, store_id, platform)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';

@@ -54,6 +54,9 @@ type Renderer struct {
 	Dispatcher relay.Dispatcher
 	Calls      CallRecorder
 	Log        *slog.Logger
+
+	// SaveSteps stores the completed steps of a publication, see relay.SaveSteps; nil: none are stored.
+	SaveSteps func(ctx context.Context, w publish.Work, steps []byte) (bool, error)
 }
 
 // Render reads a store's current menu and renders it (publish.Renderer).
@@ -256,7 +259,12 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
 	w := p.work
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
-		Order: relay.Order{StoreRefID: w.StoreRef}}
+		Order: relay.Order{StoreRefID: w.StoreRef}, Steps: w.Steps}
+	if p.SaveSteps != nil {
+		p.Dispatcher.SaveSteps = func(ctx context.Context, _ relay.Call, steps []byte) (bool, error) {
+			return p.SaveSteps(ctx, w, steps)
+		}
+	}
 	result := p.Dispatcher.Send(ctx, call, plan, p.store.Access, interpret)
 	if result.MissingSetting {
 		result.State, result.RetryAt = relay.Failed, time.Time{}

@@ -20,7 +20,8 @@ func stepsOf(about *sdk.Description, plan *sdk.Plan) (steps []relay.Step) {
 		request := planOf(about, &sdk.Plan{Endpoint: s.GetEndpoint(), Method: s.GetMethod(), Path: s.GetPath(),
 			Query: s.GetQuery(), Headers: s.GetHeaders(), SecretHeaders: s.GetSecretHeaders(),
 			Credentials: s.GetCredentials(), Success: s.GetSuccess()})
-		out := relay.Step{Name: s.GetName(), Request: *request, URL: s.GetUrl(), Body: bodyOf(s, plan.GetBody())}
+		out := relay.Step{Name: s.GetName(), Request: *request, URL: s.GetUrl(), Body: bodyOf(s, plan.GetBody()),
+			Reuse: time.Duration(s.GetReuseSeconds()) * time.Second}
 		for _, t := range s.GetTake() {
 			out.Take = append(out.Take, step.Take{Name: t.GetName(), Pointer: t.GetJsonPointer(),
 				MaxLength: int(cmp.Or(t.GetMaxLength(), sdk.DefaultTaken)), Optional: t.GetOptional(),

@@ -31,6 +31,8 @@ type Work struct {
 	ExplicitRequests []core.ID // of the explicit requests: each is notified, and the menu is sent even if unchanged
 	Digest           []byte    // of the content that the platform has; nil: unknown
 	LeasedUntil      time.Time
+	Owner            core.ID    // of the lease
+	Steps            []byte     // the completed steps of earlier attempts (relay.Call); nil: none
 	Trace            core.Trace // of the latest change
 }
 

@@ -79,7 +79,8 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 }
 
 func (e *Engine) dispatcher(c Call) Dispatcher {
-	d := Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log}
+	d := Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log,
+		SaveSteps: e.SaveSteps}
 	if c.Kind == InboundFetch && e.Fetcher != nil {
 		d.Sender = e.Fetcher
 	}

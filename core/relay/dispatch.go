@@ -49,7 +49,13 @@ type Dispatcher struct {
 	Rates  Rates
 	Clock  core.Clock
 	Log    *slog.Logger
+
+	SaveSteps SaveSteps // nil: no steps are stored
 }
+
+// SaveSteps stores the completed steps of a call for its later attempts, encrypted. It returns false, and stores
+// nothing, if the owner of the call no longer has the lease.
+type SaveSteps func(ctx context.Context, c Call, steps []byte) (bool, error)
 
 // exchange is one attempt at a plan.
 type exchange struct {

@@ -65,6 +65,7 @@ type Dependencies struct {
 	Rates     Rates
 	Clock     core.Clock
 	Observer  Observer
+	SaveSteps SaveSteps    // nil: none are stored
 	Tracer    *core.Tracer // nil: none
 	Log       *slog.Logger
 }

@@ -194,6 +194,8 @@ type Call struct {
 	LeasedUntil time.Time
 	Version     int64 // of the ordering key, when it was claimed
 	Trace       core.Trace
+	Owner       core.ID // of the lease
+	Steps       []byte  // the completed steps of earlier attempts, see SaveSteps; nil: none
 }
 
 // Plan is one request to the aggregator, without URL and secrets, or several. A plan with steps has nothing else.

@@ -21,6 +21,7 @@ type Step struct {
 	Body    step.Body
 	Take    []step.Take
 	Pages   Pages
+	Reuse   time.Duration // how long later attempts reuse its values; 0: never
 }
 
 // Pages specifies how a step requests further pages. The zero value is one page.
@@ -36,6 +37,8 @@ const (
 	minStepTime = 3 * time.Second
 	// maxStepResponses bounds the bytes of all responses. It is below the limit of a message to a plugin.
 	maxStepResponses = 8 << 20
+	// maxCursor bounds the bytes of a page's cursor.
+	maxCursor = 1 << 10
 	// maxRecordedStep bounds the bytes of a request body that are masked for the record, which has less.
 	maxRecordedStep = 32 << 10
 )
@@ -47,6 +50,7 @@ type sequence struct {
 	responses []Response // of the steps that succeeded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
+	stored    storedSteps
 }
 
 // stepResult is the end of one step.
@@ -70,9 +74,16 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 		requests, cancel = context.WithDeadline(ctx, end.Add(-planTimeout))
 		defer cancel()
 	}
+	s.stored = decodeSteps(s.call, s.Clock.Now())
 	for i, next := range steps {
 		s.plan = next.Request
+		if i < len(steps)-1 && s.reuse(i, next) {
+			continue
+		}
 		r, err := s.run(requests, next)
+		if err != nil && s.isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status) {
+			s.discard(ctx)
+		}
 		switch {
 		case err != nil:
 			return s.unsent(next, err)
@@ -89,6 +100,9 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 			return s.evaluate(ctx, r.attempt, r.response, interpret)
 		}
 		s.earlier, s.responses = append(s.earlier, r.attempt), append(s.responses, r.response)
+		if err := s.save(ctx, next, r.response.Status); err != nil {
+			return s.unsent(steps[i+1], err)
+		}
 	}
 	return s.unsent(Step{}, errors.New("the plan has no steps")) // Send does not call it then
 }
@@ -141,6 +155,9 @@ func (s *sequence) run(ctx context.Context, next Step) (r stepResult, err error)
 		switch {
 		case len(pages) == next.Pages.Max:
 			r.unusable, r.final = fmt.Sprintf("the step %q has more than %d pages", next.Name, next.Pages.Max), true
+			return r, nil
+		case len(cursor) > maxCursor:
+			r.unusable = fmt.Sprintf("a page of the step %q has a cursor with more than %d bytes", next.Name, maxCursor)
 			return r, nil
 		case slices.Contains(cursors, cursor):
 			r.unusable = fmt.Sprintf("a page of the step %q names itself or an earlier page as the next one", next.Name)

@@ -302,7 +302,8 @@ func (x *Plan) GetUrl() string {
 }
 
 // Step is one request of a plan with steps. The hub sends a step when the one
-// before it was a success. A retry begins with the first step.
+// before it was a success. A retry begins with the first step, or after the
+// steps that are reused.
 //
 // A placeholder such as {create.id} stands for the value id of the earlier step
 // create. It can stand in the path, in url, in values of the query, of headers
@@ -329,6 +330,9 @@ type Step struct {
 	Success       *SuccessRule    `protobuf:"bytes,16,opt,name=success,proto3" json:"success,omitempty"`
 	Take          []*Take         `protobuf:"bytes,17,rep,name=take,proto3" json:"take,omitempty"`
 	Pages         *Pages          `protobuf:"bytes,18,opt,name=pages,proto3" json:"pages,omitempty"` // none: one page
+	// How long retries of the same call reuse the values of this step, instead of sending the same
+	// request again; at most 3600. The steps before it must be reused too. 0: never.
+	ReuseSeconds  uint32 `protobuf:"varint,19,opt,name=reuse_seconds,json=reuseSeconds,proto3" json:"reuse_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -487,6 +491,13 @@ func (x *Step) GetPages() *Pages {
 		return x.Pages
 	}
 	return nil
+}
+
+func (x *Step) GetReuseSeconds() uint32 {
+	if x != nil {
+		return x.ReuseSeconds
+	}
+	return 0
 }
 
 // Take is a value of a step's response for later steps: a string, a number or a
@@ -1202,7 +1213,7 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x06\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x16\n" +
@@ -1222,7 +1233,8 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\vcredentials\x18\x0f \x03(\tR\vcredentials\x128\n" +
 	"\asuccess\x18\x10 \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x12+\n" +
 	"\x04take\x18\x11 \x03(\v2\x17.servery.plugin.v1.TakeR\x04take\x12.\n" +
-	"\x05pages\x18\x12 \x01(\v2\x18.servery.plugin.v1.PagesR\x05pages\x1a8\n" +
+	"\x05pages\x18\x12 \x01(\v2\x18.servery.plugin.v1.PagesR\x05pages\x12#\n" +
+	"\rreuse_seconds\x18\x13 \x01(\rR\freuseSeconds\x1a8\n" +
 	"\n" +
 	"QueryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

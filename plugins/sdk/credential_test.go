@@ -94,7 +94,7 @@ func TestInvalidEndpointDeclarationsAreRejected(t *testing.T) {
 		&Credential{Name: "empty"})
 	err := CheckDescription(d)
 	require.ErrorContains(t, err, `credentials[3] (name "partner"): the name must be`)
-	require.ErrorContains(t, err, `credentials[4] (name "empty"): needs oauth2 or signature`)
+	require.ErrorContains(t, err, `credentials[4] (name "empty"): needs oauth2, signature or jwt`)
 }
 
 func TestPlansNameDeclaredCredentialsOnce(t *testing.T) {

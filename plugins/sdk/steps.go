@@ -19,6 +19,7 @@ const (
 	MaxTaken       = 16 << 10 // bytes of a taken value
 	DefaultTaken   = 1 << 10
 	maxStepMembers = 100 // takes, parts, fields and pointers of a step
+	maxReuse       = 3600
 )
 
 // Steps returns a plan of several requests, in order.
@@ -75,7 +76,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 	c.check(len(plan.GetSteps()) <= MaxSteps, "the plan has %d steps, above the limit of %d", len(plan.GetSteps()),
 		MaxSteps)
 	known, names := map[placeholder.Value]bool{}, map[string]bool{}
-	usesBody := false
+	usesBody, reused := false, true
 	for i, s := range plan.GetSteps() {
 		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %q)", i, s.GetName())}
 		c.check(namePattern.MatchString(s.GetName()) && !names[s.GetName()],
@@ -86,6 +87,10 @@ func (c *validation) steps(d *Description, plan *Plan) {
 		at.pages()
 		at.takes()
 		usesBody = usesBody || usesPlanBody(s)
+		c.check(s.GetReuseSeconds() <= maxReuse, "%s: reuse_seconds: must be at most %d", at.name, maxReuse)
+		c.check(s.GetReuseSeconds() == 0 || reused && s.GetPages() == nil,
+			"%s: reuse_seconds: needs that the steps before it have it too, and no pages", at.name)
+		reused = s.GetReuseSeconds() > 0
 	}
 	c.check(usesBody || len(plan.GetBody()) == 0, "the plan has a body, but no step with plan_body")
 }

@@ -29,6 +29,7 @@ func (h *Hub) buildPublisher(owner core.ID, observer publish.Observer) {
 			Host: config.Host, Source: menus.NewMenuSource(h.db), Calls: newCallStore(h.db),
 			Dispatcher: relay.Dispatcher{Sender: outbound{h.menuSender}, Tokens: h.tokens,
 				Rates: platforms.NewRates(h.db), Clock: clock, Log: h.log}, Log: h.log,
+			SaveSteps: publications.New(h.db).SaveSteps,
 		},
 	})
 }

@@ -52,12 +52,12 @@ func (h *Hub) buildTokens() {
 // buildRelay creates the engine that calls aggregators.
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
-	stored := orders.New(h.db)
-	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
-		Stores: platforms.NewCallers(h.db), Rejections: newCallStore(h.db), Log: h.log}
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
+	queue, stored := newCallStore(h.db), orders.New(h.db)
+	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
+		Stores: platforms.NewCallers(h.db), Rejections: queue, Log: h.log}
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: callback.Queue{Queue: newCallStore(h.db), Orders: stored},
+		Queue: callback.Queue{Queue: queue, Orders: stored}, SaveSteps: queue.SaveSteps,
 		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
 			Desk: desk},
 		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{webhook.NewSender(

@@ -39,7 +39,8 @@ RETURNING
     queue.received_at,
     queue.attempts,
     queue.due_at,
-    queue.version
+    queue.version,
+    queue.steps
 
 -- name: load
 -- The orders, plugins and first waiting calls of claimed ordering keys.
@@ -165,6 +166,7 @@ SET
     attempts = result.attempts,
     due_at = result.due,
     note = result.note,
+    steps = CASE WHEN result.retry THEN queue.steps END,
     location_state = result.location_state,
     available_at = CASE
         WHEN queue.kind = ?location AND NOT result.retry AND queue.version = result.version THEN 'infinity'
@@ -179,6 +181,15 @@ WHERE queue.business_id = result.business_id
         FROM removed
         WHERE removed.business_id = result.business_id AND removed.ordering_key = result.ordering_key
     )
+
+-- name: save_steps
+-- Stores the completed steps of the first call of a leased ordering key.
+UPDATE call_queue
+SET steps = ?sealed
+WHERE business_id = ?business
+    AND ordering_key = ?ordering_key
+    AND owner = ?owner
+    AND available_at = ?leased_to
 
 -- name: release
 -- Returns leased ordering keys to the queue, locked in key order.

@@ -49,14 +49,15 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	defer rows.Close()
 	var claimed []relay.Call
 	for rows.Next() {
-		c := relay.Call{LeasedUntil: until}
+		c := relay.Call{LeasedUntil: until, Owner: owner}
 		var payload string
+		var sealed []byte
 		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload,
 			&c.ID,
-			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
+			&c.Since, &c.Attempts, &c.DueAt, &c.Version, &sealed); err != nil {
 			return batch, fmt.Errorf("claiming calls: %w", err)
 		}
-		c.Payload = []byte(payload)
+		c.Payload, c.Steps = []byte(payload), q.openSteps(c, sealed)
 		claimed = append(claimed, c)
 	}
 	if err := rows.Err(); err != nil {

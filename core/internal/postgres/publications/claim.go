@@ -36,15 +36,16 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	}
 	defer rows.Close()
 	for rows.Next() {
-		w := publish.Work{LeasedUntil: until}
+		w := publish.Work{LeasedUntil: until, Owner: owner}
+		var sealed []byte
 		var call uuid.NullUUID
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed,
 			&w.Trace); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
 		}
-		w.CallID = call.UUID
+		w.CallID, w.Steps = call.UUID, p.openSteps(w, sealed)
 		batch.Items = append(batch.Items, w)
 	}
 	if err := rows.Err(); err != nil || len(batch.Items) > 0 {

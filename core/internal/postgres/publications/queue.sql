@@ -51,6 +51,7 @@ RETURNING
     publication.pending_references,
     publication.publish_requests,
     publication.digest,
+    publication.steps,
     coalesce(
         (
             SELECT jobs.trace
@@ -77,12 +78,23 @@ WHERE business_id = ?business
     AND owner = ?owner
     AND available_at = ?leased_to
 
+-- name: save_steps
+-- Stores the completed steps of a claimed publication.
+UPDATE publications
+SET steps = ?sealed
+WHERE business_id = ?business
+    AND store_id = ?store
+    AND platform = ?platform
+    AND owner = ?owner
+    AND available_at = ?leased_to
+
 -- name: conclude
 -- Stores the outcome of a claimed publication. One that was marked meanwhile is due again.
 UPDATE publications
 SET
     owner = NULL,
     attempts = 0,
+    steps = NULL,
     note = '',
     call_id = NULL,
     available_at = CASE WHEN version > ?version THEN due_at ELSE 'infinity' END,

@@ -10,8 +10,10 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
@@ -40,6 +42,8 @@ var sealedColumns = []sealedColumn{
 		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
 	{"platforms", "secrets", "business_id", "name", "text", platforms.SecretsAssociatedData},
 	{"platform_tokens", "sealed", "business_id", "id", "bigint", platforms.TokensAssociatedData},
+	{"call_queue", "steps", "business_id", "ordering_key", "text", calls.StepsAssociatedData},
+	{"publications", "steps", "business_id", "(store_id || '/' || platform)", "text", publications.StepsAssociatedData},
 }
 
 // SealedBy counts the values of a column by the key that sealed them.

@@ -71,6 +71,7 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 func (plugin) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	create := sdk.JSONStep("create", http.MethodPost, "api", "/riders", map[string]string{"name": r.GetRiderName()})
 	sdk.TakeValue(create, "id", "/id")
+	create.ReuseSeconds = 300
 	change := sdk.JSONStep("change", http.MethodPut, "api", "/riders/{create.id}/status",
 		map[string]string{"status": r.GetStatus()})
 	return sdk.Send(sdk.Steps(create, change))
