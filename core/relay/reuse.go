@@ -15,7 +15,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/step"
-	"github.com/servery-hub/servery/plugins/sdk/placeholder"
 )
 
 // storedSteps are the completed steps of earlier attempts at a call. They are stored encrypted.
@@ -34,7 +33,7 @@ type storedStep struct {
 }
 
 // decodeSteps returns the stored steps of a call. If one has expired, there are none: the values of the steps belong
-// together, so the sequence begins again.
+// together, so the sequence restarts.
 func decodeSteps(c Call, now time.Time) storedSteps {
 	none := storedSteps{Call: c.ID}
 	var stored storedSteps
@@ -54,7 +53,7 @@ func (s *sequence) reuse(i int, next Step) bool {
 		known := s.stored.Steps[i]
 		if x, err := s.fill(next, ""); err == nil && digestOf(x.plan) == known.Digest {
 			for name, value := range known.Values {
-				s.values[placeholder.Value{Step: next.Name, Name: name}] = value
+				s.values.Set(next.Name, name, value)
 			}
 			s.responses = append(s.responses, Response{Step: next.Name, Status: known.Status})
 			return true
@@ -67,8 +66,8 @@ func (s *sequence) reuse(i int, next Step) bool {
 // errLeaseLost means that another replica makes the call.
 var errLeaseLost = errors.New("the lease of the call has ended")
 
-// save stores a completed step if later attempts may reuse it. If it cannot be stored, it is sent again then. After the
-// end of the lease nothing is sent.
+// save stores a completed step if later attempts may reuse it. If it cannot be stored, they repeat it. After the end of
+// the lease nothing is sent.
 func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	if next.Reuse <= 0 || s.SaveSteps == nil {
 		return nil
@@ -79,7 +78,7 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	}
 	values := map[string]step.Value{}
 	for _, t := range next.Take {
-		values[t.Name] = s.values[placeholder.Value{Step: next.Name, Name: t.Name}]
+		values[t.Name] = s.values.Get(next.Name, t.Name)
 	}
 	s.stored.Steps = append(s.stored.Steps, storedStep{Name: next.Name, Digest: digestOf(x.plan),
 		Until: s.Clock.Now().Add(next.Reuse), Status: status, Values: values})

@@ -50,6 +50,14 @@ func (v Values) Take(step string, list []Take, body []byte) error {
 	return nil
 }
 
+// Get returns a value of a step, or the zero Value.
+func (v Values) Get(step, name string) Value { return v[placeholder.Value{Step: step, Name: name}] }
+
+// Set adds a value of a step.
+func (v Values) Set(step, name string, value Value) {
+	v[placeholder.Value{Step: step, Name: name}] = value
+}
+
 // Secrets returns the secret values.
 func (v Values) Secrets() (list []string) {
 	for _, value := range v {

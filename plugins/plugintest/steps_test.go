@@ -45,7 +45,7 @@ func TestBrokenStepsAreFound(t *testing.T) {
 		"valid":              {severalSteps{steps: []*sdk.Step{create(), change}}, ""},
 		"unknown value":      {severalSteps{steps: []*sdk.Step{change}}, "no earlier step takes {create.id}"},
 		"value of later one": {severalSteps{steps: []*sdk.Step{change, create()}}, "no earlier step takes {create.id}"},
-		"equal names":        {severalSteps{steps: []*sdk.Step{create(), create()}}, `steps[1] (name "create"): the name`},
+		"equal names":        {severalSteps{steps: []*sdk.Step{create(), create()}}, `(name "create"): the name`},
 		"incomplete pages":   {severalSteps{steps: []*sdk.Step{list}}, "pages: cursor_query: must name a parameter"},
 		"several requests for a location": {severalSteps{located: true, steps: []*sdk.Step{create(), change}},
 			"the plan of a rider's location must be one request"},

@@ -212,7 +212,7 @@ func TestInterruptedStepsBeginAgain(t *testing.T) {
 		"up 3 menu.csv soup;5;{create.id}\n"}, menus)
 }
 
-// rider places an order and reports its rider, which becomes a call. It returns the order.
+// rider creates an order and reports its rider, which becomes a call. It returns the order.
 func (n *publishClient) rider(id string) int64 {
 	n.t.Helper()
 	c := newOrderClientAt(n.menuClient)

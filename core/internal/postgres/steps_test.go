@@ -114,7 +114,7 @@ func TestStepsOfMenusFollowTheirLease(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// steppedAggregator plans two steps for each call, of which the first is reused. Each replica has its own.
+// steppedAggregator plans two steps for each call. The first one is reused. Each replica has its own.
 type steppedAggregator struct {
 	mu       sync.Mutex
 	requests []string
@@ -164,7 +164,8 @@ func TestAnotherReplicaContinuesAfterACompletedStep(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	var engines sync.WaitGroup
 	start := func(p *steppedAggregator) {
-		engine := relay.NewEngine(relay.Config{Poll: 20 * time.Millisecond, StopWithin: time.Second}, relay.Dependencies{
+		config := relay.Config{Poll: 20 * time.Millisecond, StopWithin: time.Second}
+		engine := relay.NewEngine(config, relay.Dependencies{
 			Queue: d.calls, SaveSteps: d.calls.SaveSteps, Plugins: p, Platforms: p, Sender: p, Clock: d.clock,
 			Observer: p, Log: hubtest.Logger()})
 		engines.Go(func() { engine.Run(ctx) })

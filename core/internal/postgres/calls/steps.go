@@ -16,7 +16,7 @@ func StepsAssociatedData(business core.BusinessID, orderingKey string) string {
 	return fmt.Sprintf("call_queue/%d/%s", business, orderingKey)
 }
 
-// openSteps decrypts the completed steps of a call. Without them, or without their key, the call begins again.
+// openSteps decrypts the completed steps of a call. Without them, or without their key, the call restarts.
 func (q Store) openSteps(c relay.Call, sealed []byte) []byte {
 	if sealed == nil {
 		return nil

@@ -19,7 +19,7 @@ func StepsAssociatedData(business core.BusinessID, key string) string {
 
 func stepsKey(w publish.Work) string { return fmt.Sprintf("%d/%s", w.StoreID, w.Platform) }
 
-// openSteps decrypts the completed steps of a publication. Without them, or without their key, it begins again.
+// openSteps decrypts the completed steps of a publication. Without them, or without their key, it restarts.
 func (p Store) openSteps(w publish.Work, sealed []byte) []byte {
 	if sealed == nil {
 		return nil
