@@ -118,7 +118,7 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 			return err
 		}
 		err = respond(c, http.StatusOK, envelope{Status: "success",
-			Message: "the request is stored, and the hub fetches what it points to"})
+			Message: "the request is stored, and the hub fetches its content"})
 	default:
 		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}

@@ -142,7 +142,7 @@ type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
-// Fetches stores requests of aggregators that only point to what they mean. A request is durable when Add returns.
+// Fetches stores requests of aggregators with only a link. A request is durable when Add returns.
 type Fetches interface {
 	Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error
 }

@@ -18,7 +18,7 @@ func fetchOf(plugin pluginhost.Plugin, translation *sdk.Translation) (*relay.Fet
 	return &relay.Fetch{PlatformOrderID: fetch.GetPlatformOrderId(), Plan: *plan}, plan.CheckLink()
 }
 
-// PlanFetch translates a stored request before an attempt to fetch what it points to (callback.Translator). The
+// PlanFetch translates a stored request before an attempt to fetch its content (callback.Translator). The
 // message has a fetch, unless the plugin was changed meanwhile.
 func (h *Host) PlanFetch(ctx context.Context, call relay.Call, in relay.InboundRequest) (relay.Message, error) {
 	if err := h.servedByPeer(call.Plugin); err != nil {
@@ -39,7 +39,7 @@ func (h *Host) PlanFetch(ctx context.Context, call relay.Call, in relay.InboundR
 	return relay.Message{Fetch: fetch}, err
 }
 
-// ReadFetched returns the meaning of a stored request, from what was fetched for it (callback.Translator).
+// ReadFetched returns the meaning of a stored request, from the fetched response (callback.Translator).
 func (h *Host) ReadFetched(ctx context.Context, call relay.Call, in relay.InboundRequest,
 	response relay.Response) (relay.Message, error) {
 	plugin, subject, request, err := h.fetchSubject(ctx, call, in)

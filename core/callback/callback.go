@@ -1,5 +1,5 @@
-// Package callback stores what the requests of aggregators mean. Requests that only point to it wait as calls of the
-// relay, which fetches it.
+// Package callback stores what the requests of aggregators mean. A request with only a
+// link waits as a call of the relay, which fetches its content.
 package callback
 
 import (

@@ -13,9 +13,9 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Requests stores the requests that only point to what they mean.
+// Requests stores the requests with only a link.
 type Requests interface {
-	// Add queues the fetch of what a request points to. It is durable when Add returns. A request that already waits
+	// Add queues the fetch of a request's content. It is durable when Add returns. A request that already waits
 	// is not added again.
 	Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error
 	// Request returns the request of a call.
@@ -29,7 +29,7 @@ type Translator interface {
 		error)
 }
 
-// Fetches plans and interprets the calls that fetch what requests point to. The other calls are those of Plugins.
+// Fetches plans and interprets the calls that fetch the content of requests. The other calls are those of Plugins.
 type Fetches struct {
 	relay.Plugins
 	Translator Translator
@@ -96,7 +96,7 @@ func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte
 	case slices.Contains(permanent, core.CodeOf(err)):
 		outcome.State, outcome.Message = relay.OutcomeFailed, core.PublicMessage(err)
 	default:
-		outcome.State, outcome.Message = relay.OutcomeRetry, "storing what was fetched failed: "+core.PublicMessage(err)
+		outcome.State, outcome.Message = relay.OutcomeRetry, "storing the fetched content failed: "+core.PublicMessage(err)
 	}
 	return outcome, nil
 }

@@ -163,14 +163,14 @@ func (p Plugin) checkOrder(about request, t *sdk.Translation) error {
 	return publicError(core.Invalid, "plugin_invalid_result", "plugin "+p.id+" returned an invalid order", fault)
 }
 
-// PlanFetch translates an inbound request again, before it is fetched what the request points to. Its errors are those of
+// PlanFetch translates an inbound request again, before an attempt to fetch its content. Its errors are those of
 // plans: see requestDecision.
 func (p Plugin) PlanFetch(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	t, err := p.Translate(ctx, s, request)
 	return t, planError(err)
 }
 
-// TranslateFetched translates an inbound request with what the hub has fetched for it. Its errors are those
+// TranslateFetched translates an inbound request with the response that the hub fetched for it. Its errors are those
 // of plans.
 func (p Plugin) TranslateFetched(ctx context.Context, s Subject, request *sdk.InboundRequest,
 	response *sdk.Response) (*sdk.Translation, error) {

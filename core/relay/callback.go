@@ -63,7 +63,7 @@ type Message struct {
 	// a normalised order; platform_store_id may replace store_ref_id
 	Order        []byte
 	Cancellation *Cancellation // of an order
-	Fetch        *Fetch        // of what the request only points to
+	Fetch        *Fetch        // the request has only a link
 	Outcome      *Outcome      // of an action
 	Ignored      string        // why there is nothing to do
 	IsCallback   bool          // the request has the outcome of an action; also set with an error
@@ -96,7 +96,7 @@ type Cancellation struct {
 	Reason          string // for people
 }
 
-// Fetch is that the hub must fetch what a request means.
+// Fetch is a request whose content the hub must fetch.
 type Fetch struct {
 	PlatformOrderID string // "": unknown
 	Plan            Plan

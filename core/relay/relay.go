@@ -27,7 +27,7 @@ const (
 	OrderAcknowledge Kind = "order_acknowledge"
 	// OrderStatus reports the new state of an order.
 	OrderStatus Kind = "order_status"
-	// InboundFetch fetches what an inbound request points to.
+	// InboundFetch fetches the content of an inbound request with only a link.
 	InboundFetch Kind = "inbound_fetch"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"

@@ -291,10 +291,9 @@ func (*Translation_Callback) isTranslation_Meaning() {}
 
 func (*Translation_Fetch) isTranslation_Meaning() {}
 
-// Fetch is a request that only points to what it means. The hub stores the request,
-// responds, sends the plan, and calls Orders.TranslateFetched with the responses. It
-// retries as the plan's success rule says. Before each attempt it calls
-// Orders.Translate again.
+// Fetch is a request with only a link. The hub stores the request, responds, sends
+// the plan, and calls Orders.TranslateFetched with the response. It retries as the
+// plan's success rule says. Before each attempt it calls Orders.Translate again.
 type Fetch struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Plan            *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`                                                // only GET and POST

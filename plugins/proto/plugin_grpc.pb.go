@@ -707,7 +707,7 @@ type OrdersClient interface {
 	// Translate translates an inbound request. Capability order_translate.
 	Translate(ctx context.Context, in *TranslateRequest, opts ...grpc.CallOption) (*Translation, error)
 	// TranslateFetched translates an inbound request for which Translate returned a
-	// fetch, with what the hub has fetched. Capability order_fetch.
+	// fetch, with the fetched response. Capability order_fetch.
 	TranslateFetched(ctx context.Context, in *TranslateFetchedRequest, opts ...grpc.CallOption) (*Translation, error)
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
@@ -799,7 +799,7 @@ type OrdersServer interface {
 	// Translate translates an inbound request. Capability order_translate.
 	Translate(context.Context, *TranslateRequest) (*Translation, error)
 	// TranslateFetched translates an inbound request for which Translate returned a
-	// fetch, with what the hub has fetched. Capability order_fetch.
+	// fetch, with the fetched response. Capability order_fetch.
 	TranslateFetched(context.Context, *TranslateFetchedRequest) (*Translation, error)
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.

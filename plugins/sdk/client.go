@@ -105,7 +105,7 @@ func (c *Client) Translate(ctx context.Context, about *Call, request *InboundReq
 	return call(ctx, callDeadline, c.orders.Translate, &pb.TranslateRequest{Call: about, Request: request})
 }
 
-// TranslateFetched translates an inbound request with what the hub has fetched for it.
+// TranslateFetched translates an inbound request with the response that the hub fetched for it.
 func (c *Client) TranslateFetched(ctx context.Context, about *Call, request *InboundRequest,
 	response *Response) (*Translation, error) {
 	return call(ctx, callDeadline, c.orders.TranslateFetched,

@@ -46,7 +46,7 @@ func CheckResult(d *Description, answer proto.Message) error {
 	return c.err()
 }
 
-// fetch checks a plan that fetches what a request points to.
+// fetch checks a plan that fetches the content of a request.
 func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 	c.check(slices.Contains(d.GetCapabilities(), CapabilityOrderFetch), "it is a fetch, which needs the capability %s",
 		CapabilityOrderFetch)
@@ -66,7 +66,7 @@ func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 	c.check(len(fetch.GetPlatformOrderId()) <= maxFetchedID, "platform_order_id: must have at most %d bytes", maxFetchedID)
 }
 
-// CheckFetched returns an error if a translation of what the hub has fetched requests another fetch, or has a reply.
+// CheckFetched returns an error if the translation of a fetched response is another fetch, or has a reply.
 func CheckFetched(t *Translation) error {
 	c := &validation{}
 	c.check(t.GetFetch() == nil, "it is a fetch, after a fetch")

@@ -143,8 +143,8 @@ type OrderTranslator interface {
 	Translate(ctx context.Context, call *Call, request *InboundRequest) (*Translation, error)
 }
 
-// FetchTranslator translates requests that only point to what they mean, such as an
-// order by its link. Translate returns a Fetch for such a request. The hub calls
+// FetchTranslator translates requests with only a link, such as that of an order.
+// Translate returns a Fetch for such a request. The hub calls
 // TranslateFetched with the same request, after the requests of the plan succeeded.
 type FetchTranslator interface {
 	TranslateFetched(ctx context.Context, call *Call, request *InboundRequest, response *Response) (*Translation, error)
@@ -232,8 +232,8 @@ func Ignored(reason string) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Ignored{Ignored: reason}}, nil
 }
 
-// Fetch returns the translation of an inbound request that only points to what it
-// means. For a link, the plan has a url. The hub sends the plan, and calls TranslateFetched with the responses. The id
+// Fetch returns the translation of an inbound request with only a link. The plan
+// can have the link as its url. The hub sends the plan, and calls TranslateFetched with the responses. The id
 // of the order can be empty. With it, requests about one order are processed in
 // sequence, and a failure is recorded for that order.
 func Fetch(plan *Plan, platformOrderID string) (*Translation, error) {

@@ -76,7 +76,7 @@ func (o ordersService) Translate(ctx context.Context, req *pb.TranslateRequest) 
 	})
 }
 
-// TranslateFetched translates an inbound request with what the hub has fetched for it.
+// TranslateFetched translates an inbound request with the response that the hub fetched for it.
 func (o ordersService) TranslateFetched(ctx context.Context,
 	req *pb.TranslateFetchedRequest) (*pb.Translation, error) {
 	return withCapability(o.s, CapabilityOrderFetch, func(p FetchTranslator) (*pb.Translation, error) {

@@ -157,9 +157,9 @@ func TestOrderArrivesByItsLink(t *testing.T) {
 	require.Contains(t, l.listed(2), `"L-2"`)
 	var waiting, stored int
 	l.advanceUntil("the end of the calls", func() bool {
-		require.NoError(t, l.hub.db.Bun().QueryRowContext(t.Context(), `SELECT count(*) FILTER (WHERE state = 'waiting'),
-			count(*) FILTER (WHERE payload LIKE '%request%') FROM calls WHERE kind = ?`, relay.InboundFetch).
-			Scan(&waiting, &stored))
+		require.NoError(t, l.hub.db.Bun().QueryRowContext(t.Context(),
+			`SELECT count(*) FILTER (WHERE state = 'waiting'), count(*) FILTER (WHERE payload LIKE '%request%')
+			FROM calls WHERE kind = ?`, relay.InboundFetch).Scan(&waiting, &stored))
 		return waiting == 0
 	})
 	require.Zero(t, stored, "requests are removed when their calls are done")

@@ -33,7 +33,7 @@ type Plugins interface {
 // maxPluginResponse bounds the part of a response that plugins receive, in bytes.
 const maxPluginResponse = 64 << 10
 
-// maxFetched bounds a response with what a request of an aggregator points to, in bytes.
+// maxFetched bounds the fetched content of a request of an aggregator, in bytes.
 const maxFetched = 1 << 20
 
 // minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take

@@ -1,4 +1,5 @@
-// Package messages stores the requests of aggregators that wait for what they point to. They are calls of the relay.
+// Package messages stores the requests of aggregators with only a link, until their content is fetched. They are
+// calls of the relay.
 package messages
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Store stores requests that only point to what they mean (callback.Requests).
+// Store stores requests with only a link (callback.Requests).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Add queues the fetch of what a request points to, unless the same request waits. A request without the id of an order
+// Add queues the fetch of a request's content, unless the same request waits. A request without the id of an order
 // waits for no other.
 func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error {
 	now := s.db.Clock().Now()
