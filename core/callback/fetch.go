@@ -96,7 +96,8 @@ func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte
 	case slices.Contains(permanent, core.CodeOf(err)):
 		outcome.State, outcome.Message = relay.OutcomeFailed, core.PublicMessage(err)
 	default:
-		outcome.State, outcome.Message = relay.OutcomeRetry, "storing the fetched content failed: "+core.PublicMessage(err)
+		outcome.State = relay.OutcomeRetry
+		outcome.Message = "storing the fetched content failed: "+core.PublicMessage(err)
 	}
 	return outcome, nil
 }

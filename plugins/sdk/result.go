@@ -61,9 +61,11 @@ func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 		}
 	}
 	for _, verb := range verbs {
-		c.check(verb == http.MethodGet || verb == http.MethodPost, "a fetch with the method %s: must be GET or POST", verb)
+		c.check(verb == http.MethodGet || verb == http.MethodPost,
+			"a fetch with the method %s: must be GET or POST", verb)
 	}
-	c.check(len(fetch.GetPlatformOrderId()) <= maxFetchedID, "platform_order_id: must have at most %d bytes", maxFetchedID)
+	c.check(len(fetch.GetPlatformOrderId()) <= maxFetchedID,
+		"platform_order_id: must have at most %d bytes", maxFetchedID)
 }
 
 // CheckFetched returns an error if the translation of a fetched response is another fetch, or has a reply.

@@ -207,9 +207,9 @@ func TestFailedFetchIsARejectedOrder(t *testing.T) {
 
 func TestHostileLinksAreNeverFetched(t *testing.T) {
 	l := newLinkClient(t, func(int, string) (int, string) { return 200, "{}" })
-	for i, link := range []string{"https://evil.example/orders/1", "http://127.0.0.1.evil.example/", "http://[::1]:1/",
-		"http://127.0.0.2/", "http://2130706433/", "http://127.0.0.1@evil.example/", "file:///etc/passwd",
-		"//evil.example/", "http://127.0.0.1:80@evil.example/", "http://"} {
+	for i, link := range []string{"https://evil.example/orders/1", "http://127.0.0.1.evil.example/",
+		"http://[::1]:1/", "http://127.0.0.2/", "http://2130706433/", "http://127.0.0.1@evil.example/",
+		"file:///etc/passwd", "//evil.example/", "http://127.0.0.1:80@evil.example/", "http://"} {
 		id := fmt.Sprintf("L-EVIL-%d", i)
 		refused := l.event(fmt.Sprintf(`{"type":"created","id":%q,"link":%q}`, id, link))
 		require.Equal(t, 400, refused.status, refused.text)

@@ -56,13 +56,13 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	queue, stored := newCallStore(h.db), orders.New(h.db)
 	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
 		Stores: platforms.NewCallers(h.db), Rejections: queue, Log: h.log}
+	fetcher := webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched,
+		KeepLimit: maxFetched}, h.guard, clock)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
 		Queue: callback.Queue{Queue: queue, Orders: stored}, SaveSteps: queue.SaveSteps,
 		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
 			Desk: desk},
-		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{webhook.NewSender(
-			webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched, KeepLimit: maxFetched}, h.guard, clock)},
-		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
+		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
