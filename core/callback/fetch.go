@@ -97,7 +97,7 @@ func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte
 		outcome.State, outcome.Message = relay.OutcomeFailed, core.PublicMessage(err)
 	default:
 		outcome.State = relay.OutcomeRetry
-		outcome.Message = "storing the fetched content failed: "+core.PublicMessage(err)
+		outcome.Message = "storing the fetched content failed: " + core.PublicMessage(err)
 	}
 	return outcome, nil
 }

@@ -197,8 +197,9 @@ func TestFailedFetchIsARejectedOrder(t *testing.T) {
 		}
 		return 500, "down"
 	})
-	for id, why := range map[string]string{"L-GONE": "410 Gone", "L-GARBAGE": "fetching the order failed: plugin linked",
-		"L-STORE": "there is no store with this ref_id", "L-DOWN": "500 Internal Server Error"} {
+	for id, why := range map[string]string{"L-GONE": "410 Gone",
+		"L-GARBAGE": "fetching the order failed: plugin linked", "L-STORE": "there is no store with this ref_id",
+		"L-DOWN": "500 Internal Server Error"} {
 		require.Equal(t, 202, l.link(id).status)
 		l.requireRejected(id, why)
 	}

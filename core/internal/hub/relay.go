@@ -62,7 +62,8 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 		Queue: callback.Queue{Queue: queue, Orders: stored}, SaveSteps: queue.SaveSteps,
 		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
 			Desk: desk},
-		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
+		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher},
+		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
