@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -23,28 +22,28 @@ const headerPlatformSecret = "X-Platform-Secret"
 
 // postCallback processes a request of an aggregator before it responds. The aggregator's plugin parses the request.
 func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
-	callback, err := receivedCallback(c)
+	sent, err := receivedCallback(c)
 	if err != nil {
 		return err
 	}
-	caller, err := s.Callers.Authenticate(c.UserContext(), callback)
+	caller, err := s.Callers.Authenticate(c.UserContext(), sent)
 	if err != nil {
 		if core.CodeOf(err) == core.Unauthenticated {
 			s.Observer.CallbackUnverified()
 		}
-		s.Log.Info("callback rejected", "request", requestID(c), "platform", callback.Platform, "kind", callback.Kind,
-			"business", callback.Business, "reason", err)
+		s.Log.Info("callback rejected", "request", requestID(c), "platform", sent.Platform, "kind", sent.Kind,
+			"business", sent.Business, "reason", err)
 		return err
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
 	c.Locals(localBusiness, caller.Business)
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
 		caller.VerifiedBy} {
-		delete(callback.Headers, credential)
+		delete(sent.Headers, credential)
 	}
-	delete(callback.Query, caller.QueryKey)
-	request := relay.InboundRequest{Caller: caller, Kind: callback.Kind, Query: callback.Query,
-		Headers: callback.Headers, Body: callback.Body, ReceivedAt: s.Clock.Now()}
+	delete(sent.Query, caller.QueryKey)
+	request := relay.InboundRequest{Caller: caller, Kind: sent.Kind, Query: sent.Query,
+		Headers: sent.Headers, Body: sent.Body, ReceivedAt: s.Clock.Now()}
 	if err := s.throttle(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
 		s.recordUnread(c, request, err)
 		return err
@@ -112,6 +111,14 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 		if err == nil {
 			err = respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 		}
+	case message.Fetch != nil:
+		err = s.Fetches.Add(c.UserContext(), request, message.Fetch.PlatformOrderID)
+		if err != nil {
+			s.recordUnread(c, request, err)
+			return err
+		}
+		err = respond(c, http.StatusOK, envelope{Status: "success",
+			Message: "the request is stored, and the hub fetches its content"})
 	default:
 		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}
@@ -176,7 +183,7 @@ func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) (
 }
 
 func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []byte) (order.PlaceResult, error) {
-	body, err := s.resolveStore(c, caller, body)
+	body, err := callback.ResolveStore(c.UserContext(), s.PlatformStores, caller, body)
 	if err != nil {
 		return order.PlaceResult{}, err
 	}
@@ -191,41 +198,13 @@ func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []by
 
 // rejectOrder notifies the aggregator that its order names an unknown store.
 func (s *Server) rejectOrder(c *fiber.Ctx, caller relay.Caller, body []byte, reason error) error {
-	rejection := relay.OrderAcknowledgePayload{Reason: reason.Error()}
-	var named struct {
-		OrderID string `json:"platform_order_id"`
-		StoreID string `json:"platform_store_id"`
+	rejection, ok := callback.RejectionOf(body, reason)
+	if !ok {
+		return nil
 	}
-	if err := json.Unmarshal(body, &named); err != nil || named.OrderID == "" {
-		return err
-	}
-	rejection.PlatformOrderID, rejection.PlatformStoreID = named.OrderID, named.StoreID
 	s.Log.Warn("order rejected", "request", requestID(c), "business", caller.Business, "platform",
-		caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
+		caller.Platform, "platform_order_id", rejection.PlatformOrderID, "reason", reason)
 	return s.Rejections.Reject(c.UserContext(), caller, rejection)
-}
-
-// resolveStore adds the store's ref_id to an order with the aggregator's id of the store.
-func (s *Server) resolveStore(c *fiber.Ctx, caller relay.Caller, body []byte) ([]byte, error) {
-	var members map[string]jsontext.Value
-	var named struct {
-		RefID      string `json:"store_ref_id"`
-		PlatformID string `json:"platform_store_id"`
-	}
-	if err := json.Unmarshal(body, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
-		return body, nil // order.Decode reports the error
-	}
-	ref, err := s.PlatformStores.StoreRef(c.UserContext(), caller.Business, caller.Platform, named.PlatformID)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(body, &members); err != nil {
-		return nil, err
-	}
-	if members["store_ref_id"], err = json.Marshal(ref); err != nil {
-		return nil, err
-	}
-	return json.Marshal(members)
 }
 
 // callbackKey returns the callback key of the request.

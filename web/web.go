@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
@@ -141,14 +142,14 @@ type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
+// Fetches stores requests of aggregators with only a link. A request is durable when Add returns.
+type Fetches interface {
+	Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error
+}
+
 // Rejections notifies platforms of rejected orders.
 type Rejections interface {
 	Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
-}
-
-// PlatformStores finds stores by the ids of platforms.
-type PlatformStores interface {
-	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
 }
 
 // Subscriptions changes webhook subscriptions.
@@ -218,7 +219,8 @@ type Config struct {
 	Actions             Actions
 	Callers             Callers
 	Callbacks           relay.Reader
-	PlatformStores      PlatformStores
+	Fetches             Fetches
+	PlatformStores      callback.PlatformStores
 	Rejections          Rejections
 	Publications        Publications
 	Toggles             Toggles

@@ -86,6 +86,8 @@ var callTexts = map[relay.Kind][2]string{
 	relay.ItemsOOS:    {text.OneOutOfStockReport, text.OutOfStockReports_},
 	relay.StoreAction: {text.OneStoreSwitch, text.StoreSwitches_},
 	relay.ItemAction:  {text.OneItemSwitch, text.ItemSwitches_},
+
+	relay.InboundFetch: {text.OneFetch, text.Fetches_},
 }
 
 // FailedCalls reports calls that failed at a platform. plugin is nil if it is unknown to all hubs.

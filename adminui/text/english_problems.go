@@ -17,6 +17,8 @@ const (
 	StoreSwitches_      = "%s stores opened or closed"
 	OneItemSwitch       = "1 update of item availability"
 	ItemSwitches_       = "%s updates of item availability"
+	OneFetch            = "1 order that had to be fetched"
+	Fetches_            = "%s orders that had to be fetched"
 	OneCall             = "1 call of kind %s"
 	Calls_              = "%[2]s calls of kind %[1]s"
 	RejectedByPlatform  = "Update rejected by its platform"

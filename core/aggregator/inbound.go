@@ -27,8 +27,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 	}
 	about := h.inbound(plugin.ID(), in.Kind)
 	subject.About = fmt.Sprintf("request %q of the aggregator", in.Kind)
-	request := &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
-		ReceivedAt: in.ReceivedAt.UnixMilli()}
+	request := requestForPlugin(about, in)
 	var message relay.Message
 	switch about.GetPurpose() {
 	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER, pb.InboundPurpose_INBOUND_PURPOSE_MIXED:
@@ -42,13 +41,32 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 	return message, h.withSettingsError(ctx, plugin, subject, err)
 }
 
-// translate has a plugin say what a request means. If that is the outcome of an action, the plugin interprets it.
+func requestForPlugin(about *pb.Inbound, in relay.InboundRequest) *sdk.InboundRequest {
+	return &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
+		ReceivedAt: in.ReceivedAt.UnixMilli()}
+}
+
+// translate has a plugin say what a request means.
 func translate(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	request *sdk.InboundRequest) (message relay.Message, err error) {
 	translation, err := plugin.Translate(ctx, subject, request)
 	if err != nil {
 		return relay.Message{}, err
 	}
+	if translation.GetFetch() != nil {
+		message.Fetch, err = fetchOf(plugin, translation)
+	} else {
+		message, err = messageOf(ctx, plugin, subject, request, translation)
+	}
+	if message.Reply == nil {
+		message.Reply = replyOf(translation.GetReply())
+	}
+	return message, err
+}
+
+// messageOf returns the meaning of a translated request. If that is the outcome of an action, the plugin interprets it.
+func messageOf(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
+	request *sdk.InboundRequest, translation *sdk.Translation) (message relay.Message, err error) {
 	switch {
 	case translation.GetCallback() != nil:
 		message, err = interpretCallback(ctx, plugin, subject, request)
@@ -60,9 +78,6 @@ func translate(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 		message.Order, err = orderBody(subject.Platform, translation.GetOrder())
 	default:
 		message.Ignored = pluginhost.PublicReason(translation.GetIgnored())
-	}
-	if message.Reply == nil {
-		message.Reply = replyOf(translation.GetReply())
 	}
 	return message, err
 }

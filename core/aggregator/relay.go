@@ -142,8 +142,8 @@ func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
 	if len(p.GetSteps()) > 0 {
 		return &relay.Plan{Steps: stepsOf(about, p)}
 	}
-	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), Query: p.GetQuery(),
-		Headers: p.GetHeaders(), Body: p.GetBody()}
+	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), URL: p.GetUrl(),
+		Query: p.GetQuery(), Headers: p.GetHeaders(), Body: p.GetBody()}
 	addDeclared(about, p, plan)
 	for _, s := range p.GetSecretHeaders() {
 		plan.Secrets = append(plan.Secrets,

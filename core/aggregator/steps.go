@@ -73,6 +73,9 @@ func contentOf(plan *relay.Plan, access relay.Access) []string {
 			content = append(content, name, pairs[name])
 		}
 	}
+	if plan.URL != "" {
+		content = append(content, plan.URL)
+	}
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
 		content = append(content, contentOf(&s.Request, access)...)

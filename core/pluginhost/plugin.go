@@ -143,16 +143,49 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 	if err != nil {
 		return nil, err
 	}
-	if err := sdk.CheckOrder(t.GetOrder()); err != nil {
-		fault := callFault(FaultInvalid, about, "%s", oneLine(err))
-		p.recordFault(fault)
-		return nil, publicError(core.Invalid, "plugin_invalid_result", "plugin "+p.id+" returned an invalid order",
-			fault)
+	if err := p.checkOrder(about, t); err != nil {
+		return nil, err
 	}
 	if !p.mayReply(about, t) {
 		t.Reply = nil
 	}
 	return t, nil
+}
+
+// checkOrder returns an error, and records a fault, if the order in a translation has malformed numbers.
+func (p Plugin) checkOrder(about request, t *sdk.Translation) error {
+	err := sdk.CheckOrder(t.GetOrder())
+	if err == nil {
+		return nil
+	}
+	fault := callFault(FaultInvalid, about, "%s", oneLine(err))
+	p.recordFault(fault)
+	return publicError(core.Invalid, "plugin_invalid_result", "plugin "+p.id+" returned an invalid order", fault)
+}
+
+// PlanFetch translates an inbound request again, before an attempt to fetch its content. Its errors are those of
+// plans: see requestDecision.
+func (p Plugin) PlanFetch(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	t, err := p.Translate(ctx, s, request)
+	return t, planError(err)
+}
+
+// TranslateFetched translates an inbound request with the response that the hub fetched for it. Its errors are those
+// of plans.
+func (p Plugin) TranslateFetched(ctx context.Context, s Subject, request *sdk.InboundRequest,
+	response *sdk.Response) (*sdk.Translation, error) {
+	about := newRequest("Orders.TranslateFetched", s, request, response)
+	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+		t, err := i.client.TranslateFetched(ctx, s.call(), request, response)
+		if wrong := sdk.CheckFetched(t); err == nil && wrong != nil {
+			return nil, &sdk.Fault{Message: oneLine(wrong)}
+		}
+		return t, err
+	})
+	if err != nil {
+		return nil, planError(err)
+	}
+	return t, p.checkOrder(about, t)
 }
 
 // mayReply reports whether the hub may send the reply in a result. Otherwise it records a fault of the plugin.
@@ -266,13 +299,18 @@ func requestDecision(ctx context.Context, p Plugin, r request,
 	do func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
 	decision, err := invoke(ctx, p, r,
 		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return do(ctx, i.client) })
+	return decision, planError(err)
+}
+
+// planError returns the error of a decision, as requestDecision describes it.
+func planError(err error) error {
 	switch {
 	case errors.As(err, new(timeoutError)), errors.As(err, new(crashError)):
-		err = withCode(core.Internal, err)
+		return withCode(core.Internal, err)
 	case errors.As(err, new(setAsideError)):
-		err = withCode(core.Invalid, err)
+		return withCode(core.Invalid, err)
 	}
-	return decision, err
+	return err
 }
 
 // IsSetAside reports whether an error means that the request is set aside.

@@ -72,13 +72,17 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	calls, stop := context.WithTimeout(calls, c.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
 	defer stop()
 	outcome = sendFailure
-	return e.dispatcher().Send(calls, c, *decision.Plan, access,
+	return e.dispatcher(c).Send(calls, c, *decision.Plan, access,
 		func(ctx context.Context, response Response) (Outcome, error) {
 			return e.Plugins.Interpret(ctx, c, access.Settings, response)
 		})
 }
 
-func (e *Engine) dispatcher() Dispatcher {
-	return Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log,
+func (e *Engine) dispatcher(c Call) Dispatcher {
+	d := Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log,
 		SaveSteps: e.SaveSteps}
+	if c.Kind == InboundFetch && e.Fetcher != nil {
+		d.Sender = e.Fetcher
+	}
+	return d
 }

@@ -63,6 +63,7 @@ type Message struct {
 	// a normalised order; platform_store_id may replace store_ref_id
 	Order        []byte
 	Cancellation *Cancellation // of an order
+	Fetch        *Fetch        // the request has only a link
 	Outcome      *Outcome      // of an action
 	Ignored      string        // why there is nothing to do
 	IsCallback   bool          // the request has the outcome of an action; also set with an error
@@ -93,6 +94,12 @@ func (r Reply) BodyFor(orderID int64) []byte {
 type Cancellation struct {
 	PlatformOrderID string
 	Reason          string // for people
+}
+
+// Fetch is a request whose content the hub must fetch.
+type Fetch struct {
+	PlatformOrderID string // "": unknown
+	Plan            Plan
 }
 
 // Reader interprets the requests of aggregators. It returns NotFound if the platform's plugin handles no requests of

@@ -99,7 +99,8 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, 
 // evaluate returns the result of an attempt, with the plugin's interpretation if there is a response.
 func (x *exchange) evaluate(ctx context.Context, attempt Attempt, response Response, interpret Interpret) Result {
 	var outcome Outcome
-	if attempt.ErrorClass == "" {
+	fetched := x.call.Kind != InboundFetch || x.plan.Success.failure(response) == "" // else there is nothing to read
+	if attempt.ErrorClass == "" && fetched {
 		ctx, cancel := context.WithTimeout(ctx, planTimeout)
 		defer cancel()
 		var err error

@@ -60,6 +60,7 @@ type Dependencies struct {
 	Plugins   Plugins
 	Platforms Platforms
 	Sender    Sender
+	Fetcher   Sender // of InboundFetch, which reads longer responses
 	Tokens    AccessTokens
 	Rates     Rates
 	Clock     core.Clock

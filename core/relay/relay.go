@@ -27,6 +27,8 @@ const (
 	OrderAcknowledge Kind = "order_acknowledge"
 	// OrderStatus reports the new state of an order.
 	OrderStatus Kind = "order_status"
+	// InboundFetch fetches the content of an inbound request with only a link.
+	InboundFetch Kind = "inbound_fetch"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"
 	// StoreAction opens or closes a store. ItemAction enables or disables its items and options.
@@ -48,6 +50,11 @@ func OrderKey(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
 // RejectionKey returns the ordering key of calls about a rejected order, by the platform's own id of it.
 func RejectionKey(platform, platformOrderID string) string {
 	return "refusal:" + platform + "/" + platformOrderID
+}
+
+// InboundKey returns the ordering key of fetches for inbound requests about one order, by the platform's own id of it.
+func InboundKey(platform, platformOrderID string) string {
+	return "inbound:" + platform + "/" + platformOrderID
 }
 
 // StoreKey returns the ordering key of calls about a store, except its menu, by the hub's id of the store.
@@ -111,6 +118,12 @@ type ActionPayload struct {
 
 	Parameters jsontext.Value `json:"parameters,omitzero"`  // a JSON object, valid by the schema of the action
 	SendsEvent bool           `json:"sends_event,omitzero"` // a feature_action event reports the outcome
+}
+
+// InboundFetchPayload is the payload of an InboundFetch call.
+type InboundFetchPayload struct {
+	PlatformOrderID string `json:"platform_order_id,omitzero"`
+	Request         []byte `json:"request,omitempty"` // the stored InboundRequest; empty after the call is done
 }
 
 // ItemsOOSPayload is the payload of an ItemsOOS call.
@@ -191,6 +204,7 @@ type Plan struct {
 	Hosts    []string // allowed by the plugin's manifest; *.example.com matches every subdomain of example.com
 	Method   string
 	Path     string // begins with a slash, already escaped
+	URL      string // instead of the path: a whole URL from an inbound request
 	Query    map[string]string
 	Headers  map[string]string
 	Body     []byte

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // secretPlaceholder is the placeholder for the secret in the template of a secret header.
@@ -45,11 +47,55 @@ func (p Plan) url(access Access) (*url.URL, error) {
 		}
 		return &target, nil
 	}
+	if p.URL != "" {
+		return p.link(access)
+	}
 	target, err := access.EndpointURL(p.Endpoint, p.Hosts, p.Path)
 	if err == nil {
 		target.RawQuery = queryOf(target.Query(), p.Query)
 	}
 	return target, err
+}
+
+// link returns the URL that the plan itself has. The endpoint must allow its host, and it is as safe as the endpoint's
+// own URL.
+func (p Plan) link(access Access) (*url.URL, error) {
+	base, err := access.EndpointURL(p.Endpoint, p.Hosts, "/")
+	if err != nil {
+		return nil, err
+	}
+	target, err := p.allowedLink()
+	if err != nil {
+		return nil, err
+	}
+	if target.Scheme != base.Scheme && target.Scheme != "https" {
+		return nil, core.Errorf(core.Invalid, "the link of the request must use https")
+	}
+	if len(p.Query) > 0 {
+		target.RawQuery = strings.TrimPrefix(target.RawQuery+"&"+queryOf(nil, p.Query), "&")
+	}
+	return target, nil
+}
+
+// CheckLink returns Invalid if the plan has a URL that must not be fetched.
+func (p Plan) CheckLink() error {
+	if p.URL == "" {
+		return nil
+	}
+	_, err := p.allowedLink()
+	return err
+}
+
+func (p Plan) allowedLink() (*url.URL, error) {
+	target, err := url.Parse(p.URL)
+	if err != nil || target.Host == "" || target.User != nil || target.Scheme != "http" && target.Scheme != "https" {
+		return nil, core.Errorf(core.Invalid, "the link of the request is not an http or https URL")
+	}
+	if !AllowsHost(p.Hosts, target.Hostname()) {
+		return nil, core.Errorf(core.Invalid, "the link of the request has a host that the endpoint %q does not allow",
+			p.Endpoint)
+	}
+	return target, nil
 }
 
 func queryOf(query url.Values, parameters map[string]string) string {

@@ -59,6 +59,12 @@ func withCanary(original proto.Message) (list []proto.Message) {
 			list = append(list, &pb.TranslateRequest{Call: m.GetCall(), Request: request})
 		}
 		return list
+	case *pb.TranslateFetchedRequest:
+		for _, request := range inboundWithCanary(m.GetRequest()) {
+			list = append(list, &pb.TranslateFetchedRequest{Call: m.GetCall(), Request: request,
+				Response: &pb.Response{Status: 200, Body: []byte(`{"masked_phone":"` + canary + `"}`)}})
+		}
+		return list
 	case *pb.InterpretCallbackRequest:
 		for _, request := range inboundWithCanary(m.GetRequest()) {
 			list = append(list, &pb.InterpretCallbackRequest{Call: m.GetCall(), Request: request})

@@ -241,6 +241,9 @@ func checkResults(ctx context.Context, s *session) error {
 		}
 		if translation, ok := answer.(*pb.Translation); ok && err == nil {
 			err = sdk.CheckOrder(translation.GetOrder())
+			if err == nil && q.Method == "Orders.TranslateFetched" {
+				err = sdk.CheckFetched(translation)
+			}
 		}
 		if err == nil {
 			err = sdk.CheckReply(answer)

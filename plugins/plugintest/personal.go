@@ -25,12 +25,16 @@ const minPersonalValue = 5
 // personalValues returns the values of fields with personal data in the body of a request, with the names of the
 // fields. It reads JSON, XML and forms.
 func personalValues(message proto.Message) map[string]string {
-	var request *pb.InboundRequest
+	var request interface{ GetBody() []byte }
 	switch m := message.(type) {
 	case *pb.TranslateRequest:
 		request = m.GetRequest()
+	case *pb.TranslateFetchedRequest:
+		request = m.GetResponse()
 	case *pb.InterpretCallbackRequest:
 		request = m.GetRequest()
+	default:
+		request = (*pb.InboundRequest)(nil)
 	}
 	found, text := map[string]string{}, bytes.TrimSpace(request.GetBody())
 	var body any

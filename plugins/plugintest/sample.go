@@ -64,6 +64,8 @@ func sampleRequests(about *sdk.Description) []Request {
 	}
 	for _, request := range sampleInbound(about) {
 		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
+			Request{"Orders.TranslateFetched",
+				&pb.TranslateFetchedRequest{Call: call, Request: request, Response: response}},
 			Request{"Actions.InterpretCallback", &pb.InterpretCallbackRequest{Call: call, Request: request}})
 	}
 	for _, status := range orderStatuses {

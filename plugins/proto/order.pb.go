@@ -161,8 +161,9 @@ type Translation struct {
 	//	*Translation_Ignored
 	//	*Translation_Cancellation
 	//	*Translation_Callback
+	//	*Translation_Fetch
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
-	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"`
+	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"` // not of Orders.TranslateFetched
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -240,6 +241,15 @@ func (x *Translation) GetCallback() *ActionCallback {
 	return nil
 }
 
+func (x *Translation) GetFetch() *Fetch {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Fetch); ok {
+			return x.Fetch
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
@@ -267,6 +277,10 @@ type Translation_Callback struct {
 	Callback *ActionCallback `protobuf:"bytes,4,opt,name=callback,proto3,oneof"`
 }
 
+type Translation_Fetch struct {
+	Fetch *Fetch `protobuf:"bytes,6,opt,name=fetch,proto3,oneof"` // not of Orders.TranslateFetched
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
@@ -275,8 +289,128 @@ func (*Translation_Cancellation) isTranslation_Meaning() {}
 
 func (*Translation_Callback) isTranslation_Meaning() {}
 
+func (*Translation_Fetch) isTranslation_Meaning() {}
+
+// Fetch is a request with only a link. The hub stores the request, responds, sends
+// the plan, and calls Orders.TranslateFetched with the response. It retries as the
+// plan's success rule says. Before each attempt it calls Orders.Translate again.
+type Fetch struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Plan            *Plan                  `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`                                                // only GET and POST
+	PlatformOrderId string                 `protobuf:"bytes,2,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"` // may be empty; requests about one order are processed in sequence
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Fetch) Reset() {
+	*x = Fetch{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fetch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fetch) ProtoMessage() {}
+
+func (x *Fetch) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
+func (*Fetch) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Fetch) GetPlan() *Plan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *Fetch) GetPlatformOrderId() string {
+	if x != nil {
+		return x.PlatformOrderId
+	}
+	return ""
+}
+
+// TranslateFetchedRequest has a request and the responses to the plan that
+// Orders.Translate returned for it. The plan has succeeded.
+type TranslateFetchedRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Request       *InboundRequest        `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	Response      *Response              `protobuf:"bytes,3,opt,name=response,proto3" json:"response,omitempty"` // its body up to 1 MiB
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TranslateFetchedRequest) Reset() {
+	*x = TranslateFetchedRequest{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TranslateFetchedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TranslateFetchedRequest) ProtoMessage() {}
+
+func (x *TranslateFetchedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TranslateFetchedRequest.ProtoReflect.Descriptor instead.
+func (*TranslateFetchedRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TranslateFetchedRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *TranslateFetchedRequest) GetRequest() *InboundRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *TranslateFetchedRequest) GetResponse() *Response {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
 // ActionCallback is the outcome of an action. The hub then calls
-// Actions.InterpretCallback with the same request.
+// Actions.InterpretCallback with the same request. After Orders.TranslateFetched the
+// request has the headers and the body of the response.
 type ActionCallback struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -285,7 +419,7 @@ type ActionCallback struct {
 
 func (x *ActionCallback) Reset() {
 	*x = ActionCallback{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -297,7 +431,7 @@ func (x *ActionCallback) String() string {
 func (*ActionCallback) ProtoMessage() {}
 
 func (x *ActionCallback) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -310,7 +444,7 @@ func (x *ActionCallback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionCallback.ProtoReflect.Descriptor instead.
 func (*ActionCallback) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
 }
 
 // InboundReply is the plugin's own response to an inbound request. The hub sends
@@ -328,7 +462,7 @@ type InboundReply struct {
 
 func (x *InboundReply) Reset() {
 	*x = InboundReply{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +474,7 @@ func (x *InboundReply) String() string {
 func (*InboundReply) ProtoMessage() {}
 
 func (x *InboundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +487,7 @@ func (x *InboundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboundReply.ProtoReflect.Descriptor instead.
 func (*InboundReply) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *InboundReply) GetStatus() uint32 {
@@ -396,7 +530,7 @@ type Cancellation struct {
 
 func (x *Cancellation) Reset() {
 	*x = Cancellation{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +542,7 @@ func (x *Cancellation) String() string {
 func (*Cancellation) ProtoMessage() {}
 
 func (x *Cancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +555,7 @@ func (x *Cancellation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancellation.ProtoReflect.Descriptor instead.
 func (*Cancellation) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Cancellation) GetPlatformOrderId() string {
@@ -469,7 +603,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +615,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +628,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -656,7 +790,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +802,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +815,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Customer) GetName() string {
@@ -728,7 +862,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -740,7 +874,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -753,7 +887,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Address) GetLine_1() string {
@@ -826,7 +960,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +972,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +985,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -908,7 +1042,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +1054,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +1067,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -977,7 +1111,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1123,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1136,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -1044,7 +1178,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1190,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1203,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Payment) GetOption() string {
@@ -1109,7 +1243,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1255,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1268,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1201,7 +1335,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1347,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1360,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1293,7 +1427,7 @@ type OrderStatusRequest struct {
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1439,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1452,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1385,7 +1519,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1531,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1544,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -1468,7 +1602,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1614,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1627,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -1545,14 +1679,22 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\x02\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
 	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
-	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x125\n" +
+	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x120\n" +
+	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
-	"\ameaning\"\x10\n" +
+	"\ameaning\"`\n" +
+	"\x05Fetch\x12+\n" +
+	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanR\x04plan\x12*\n" +
+	"\x11platform_order_id\x18\x02 \x01(\tR\x0fplatformOrderId\"\xbc\x01\n" +
+	"\x17TranslateFetchedRequest\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
+	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\x127\n" +
+	"\bresponse\x18\x03 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\"\x10\n" +
 	"\x0eActionCallback\"\xe2\x01\n" +
 	"\fInboundReply\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12F\n" +
@@ -1685,62 +1827,71 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
-	(*TranslateRequest)(nil),   // 0: servery.plugin.v1.TranslateRequest
-	(*InboundRequest)(nil),     // 1: servery.plugin.v1.InboundRequest
-	(*Translation)(nil),        // 2: servery.plugin.v1.Translation
-	(*ActionCallback)(nil),     // 3: servery.plugin.v1.ActionCallback
-	(*InboundReply)(nil),       // 4: servery.plugin.v1.InboundReply
-	(*Cancellation)(nil),       // 5: servery.plugin.v1.Cancellation
-	(*NewOrder)(nil),           // 6: servery.plugin.v1.NewOrder
-	(*Customer)(nil),           // 7: servery.plugin.v1.Customer
-	(*Address)(nil),            // 8: servery.plugin.v1.Address
-	(*OrderItem)(nil),          // 9: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),        // 10: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),        // 11: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),            // 12: servery.plugin.v1.Payment
-	(*Order)(nil),              // 13: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil), // 14: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil), // 15: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),    // 16: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),    // 17: servery.plugin.v1.ItemsOOSOutcome
-	nil,                        // 18: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                        // 19: servery.plugin.v1.InboundRequest.HeadersEntry
-	nil,                        // 20: servery.plugin.v1.InboundReply.HeadersEntry
-	(*Call)(nil),               // 21: servery.plugin.v1.Call
-	(OutcomeState)(0),          // 22: servery.plugin.v1.OutcomeState
+	(*TranslateRequest)(nil),        // 0: servery.plugin.v1.TranslateRequest
+	(*InboundRequest)(nil),          // 1: servery.plugin.v1.InboundRequest
+	(*Translation)(nil),             // 2: servery.plugin.v1.Translation
+	(*Fetch)(nil),                   // 3: servery.plugin.v1.Fetch
+	(*TranslateFetchedRequest)(nil), // 4: servery.plugin.v1.TranslateFetchedRequest
+	(*ActionCallback)(nil),          // 5: servery.plugin.v1.ActionCallback
+	(*InboundReply)(nil),            // 6: servery.plugin.v1.InboundReply
+	(*Cancellation)(nil),            // 7: servery.plugin.v1.Cancellation
+	(*NewOrder)(nil),                // 8: servery.plugin.v1.NewOrder
+	(*Customer)(nil),                // 9: servery.plugin.v1.Customer
+	(*Address)(nil),                 // 10: servery.plugin.v1.Address
+	(*OrderItem)(nil),               // 11: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),             // 12: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),             // 13: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),                 // 14: servery.plugin.v1.Payment
+	(*Order)(nil),                   // 15: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil),      // 16: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),      // 17: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),         // 18: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),         // 19: servery.plugin.v1.ItemsOOSOutcome
+	nil,                             // 20: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                             // 21: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                             // 22: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),                    // 23: servery.plugin.v1.Call
+	(*Plan)(nil),                    // 24: servery.plugin.v1.Plan
+	(*Response)(nil),                // 25: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 26: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	21, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	23, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	18, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	19, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	6,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
-	5,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
-	3,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
-	4,  // 7: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	20, // 8: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	7,  // 9: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	9,  // 10: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	11, // 11: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	11, // 12: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	11, // 13: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	12, // 14: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	8,  // 15: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	10, // 16: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	21, // 17: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 18: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	21, // 19: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 20: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	21, // 21: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 22: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	22, // 23: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	20, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	21, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	8,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	7,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
+	5,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
+	3,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
+	6,  // 8: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	24, // 9: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	23, // 10: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	1,  // 11: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	25, // 12: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	22, // 13: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	9,  // 14: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	11, // 15: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	13, // 16: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	13, // 17: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	13, // 18: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	14, // 19: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	10, // 20: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	12, // 21: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	23, // 22: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 23: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 24: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 25: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 26: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 27: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	26, // 28: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -1755,6 +1906,7 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Ignored)(nil),
 		(*Translation_Cancellation)(nil),
 		(*Translation_Callback)(nil),
+		(*Translation_Fetch)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1762,7 +1914,7 @@ func file_servery_plugin_v1_order_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -186,7 +186,10 @@ type Plan struct {
 	Credentials   []string               `protobuf:"bytes,9,rep,name=credentials,proto3" json:"credentials,omitempty"` // names of declared credentials, whose headers the hub adds
 	// The requests in order, at most 10. A plan with steps has no other field, except the body for
 	// steps with plan_body.
-	Steps         []*Step `protobuf:"bytes,10,rep,name=steps,proto3" json:"steps,omitempty"`
+	Steps []*Step `protobuf:"bytes,10,rep,name=steps,proto3" json:"steps,omitempty"`
+	// Instead of the path: a whole URL that an inbound request named. The endpoint must allow its
+	// host. It uses https, or http if the URL of the endpoint does.
+	Url           string `protobuf:"bytes,11,opt,name=url,proto3" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -289,6 +292,13 @@ func (x *Plan) GetSteps() []*Step {
 		return x.Steps
 	}
 	return nil
+}
+
+func (x *Plan) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
 }
 
 // Step is one request of a plan with steps. The hub sends a step when the one
@@ -1183,7 +1193,7 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanH\x00R\x04plan\x12\x14\n" +
 	"\x04skip\x18\x02 \x01(\tH\x00R\x04skip\x12:\n" +
 	"\bleft_out\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\aleftOutB\t\n" +
-	"\aoutcome\"\xa5\x04\n" +
+	"\aoutcome\"\xb7\x04\n" +
 	"\x04Plan\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x12\n" +
@@ -1195,7 +1205,8 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\asuccess\x18\b \x01(\v2\x1e.servery.plugin.v1.SuccessRuleR\asuccess\x12 \n" +
 	"\vcredentials\x18\t \x03(\tR\vcredentials\x12-\n" +
 	"\x05steps\x18\n" +
-	" \x03(\v2\x17.servery.plugin.v1.StepR\x05steps\x1a8\n" +
+	" \x03(\v2\x17.servery.plugin.v1.StepR\x05steps\x12\x10\n" +
+	"\x03url\x18\v \x01(\tR\x03url\x1a8\n" +
 	"\n" +
 	"QueryEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

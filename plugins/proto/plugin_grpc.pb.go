@@ -691,6 +691,7 @@ var Availability_ServiceDesc = grpc.ServiceDesc{
 
 const (
 	Orders_Translate_FullMethodName         = "/servery.plugin.v1.Orders/Translate"
+	Orders_TranslateFetched_FullMethodName  = "/servery.plugin.v1.Orders/TranslateFetched"
 	Orders_PlanAcknowledge_FullMethodName   = "/servery.plugin.v1.Orders/PlanAcknowledge"
 	Orders_PlanStatus_FullMethodName        = "/servery.plugin.v1.Orders/PlanStatus"
 	Orders_PlanItemsOOS_FullMethodName      = "/servery.plugin.v1.Orders/PlanItemsOOS"
@@ -705,6 +706,9 @@ const (
 type OrdersClient interface {
 	// Translate translates an inbound request. Capability order_translate.
 	Translate(ctx context.Context, in *TranslateRequest, opts ...grpc.CallOption) (*Translation, error)
+	// TranslateFetched translates an inbound request for which Translate returned a
+	// fetch, with the fetched response. Capability order_fetch.
+	TranslateFetched(ctx context.Context, in *TranslateFetchedRequest, opts ...grpc.CallOption) (*Translation, error)
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*Decision, error)
@@ -730,6 +734,16 @@ func (c *ordersClient) Translate(ctx context.Context, in *TranslateRequest, opts
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Translation)
 	err := c.cc.Invoke(ctx, Orders_Translate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ordersClient) TranslateFetched(ctx context.Context, in *TranslateFetchedRequest, opts ...grpc.CallOption) (*Translation, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Translation)
+	err := c.cc.Invoke(ctx, Orders_TranslateFetched_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -784,6 +798,9 @@ func (c *ordersClient) InterpretItemsOOS(ctx context.Context, in *InterpretReque
 type OrdersServer interface {
 	// Translate translates an inbound request. Capability order_translate.
 	Translate(context.Context, *TranslateRequest) (*Translation, error)
+	// TranslateFetched translates an inbound request for which Translate returned a
+	// fetch, with the fetched response. Capability order_fetch.
+	TranslateFetched(context.Context, *TranslateFetchedRequest) (*Translation, error)
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error)
@@ -807,6 +824,9 @@ type UnimplementedOrdersServer struct{}
 
 func (UnimplementedOrdersServer) Translate(context.Context, *TranslateRequest) (*Translation, error) {
 	return nil, status.Error(codes.Unimplemented, "method Translate not implemented")
+}
+func (UnimplementedOrdersServer) TranslateFetched(context.Context, *TranslateFetchedRequest) (*Translation, error) {
+	return nil, status.Error(codes.Unimplemented, "method TranslateFetched not implemented")
 }
 func (UnimplementedOrdersServer) PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanAcknowledge not implemented")
@@ -855,6 +875,24 @@ func _Orders_Translate_Handler(srv interface{}, ctx context.Context, dec func(in
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(OrdersServer).Translate(ctx, req.(*TranslateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Orders_TranslateFetched_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TranslateFetchedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrdersServer).TranslateFetched(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Orders_TranslateFetched_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrdersServer).TranslateFetched(ctx, req.(*TranslateFetchedRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -941,6 +979,10 @@ var Orders_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Translate",
 			Handler:    _Orders_Translate_Handler,
+		},
+		{
+			MethodName: "TranslateFetched",
+			Handler:    _Orders_TranslateFetched_Handler,
 		},
 		{
 			MethodName: "PlanAcknowledge",

@@ -14,6 +14,7 @@ const (
 	CapabilityMenuResult       = "menu_result"
 	CapabilityMenuUnlist       = "menu_unlist"
 	CapabilityOrderAcknowledge = "order_acknowledge"
+	CapabilityOrderFetch       = "order_fetch"
 	CapabilityOrderItemsOOS    = "order_items_oos"
 	CapabilityOrderOOSResult   = "order_items_oos_result"
 	CapabilityOrderStatus      = "order_status"
@@ -30,6 +31,7 @@ var methods = map[string]string{
 	"Menu.InterpretPublish":        CapabilityMenuResult,
 	"Menu.PlanUnlist":              CapabilityMenuUnlist,
 	"Orders.Translate":             CapabilityOrderTranslate,
+	"Orders.TranslateFetched":      CapabilityOrderFetch,
 	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
 	"Orders.PlanStatus":            CapabilityOrderStatus,
 	"Orders.PlanItemsOOS":          CapabilityOrderItemsOOS,
@@ -66,6 +68,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityMenuResult, implements[PublishInterpreter](p))
 	add(CapabilityMenuUnlist, implements[Unlister](p))
 	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
+	add(CapabilityOrderFetch, implements[FetchTranslator](p))
 	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
 	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
 	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))

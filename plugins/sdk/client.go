@@ -105,6 +105,13 @@ func (c *Client) Translate(ctx context.Context, about *Call, request *InboundReq
 	return call(ctx, callDeadline, c.orders.Translate, &pb.TranslateRequest{Call: about, Request: request})
 }
 
+// TranslateFetched translates an inbound request with the response that the hub fetched for it.
+func (c *Client) TranslateFetched(ctx context.Context, about *Call, request *InboundRequest,
+	response *Response) (*Translation, error) {
+	return call(ctx, callDeadline, c.orders.TranslateFetched,
+		&pb.TranslateFetchedRequest{Call: about, Request: request, Response: response})
+}
+
 // PlanAcknowledge plans the acknowledgement of an order.
 func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.orders.PlanAcknowledge, request)

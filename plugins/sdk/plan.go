@@ -40,7 +40,8 @@ func (c *validation) request(d *Description, plan *Plan) {
 		plan.GetEndpoint())
 	verbs := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	c.check(slices.Contains(verbs, plan.GetMethod()), "the plan's method %q is none of %v", plan.GetMethod(), verbs)
-	c.check(isPlainPath(plan.GetPath()),
+	c.check(plan.GetUrl() == "" || plan.GetPath() == "", "the plan's path must be empty beside url")
+	c.check(plan.GetUrl() != "" || isPlainPath(plan.GetPath()),
 		"the plan's path %q must begin with a slash and have no host, query, fragment or '..'",
 		plan.GetPath())
 	for name, value := range plan.GetHeaders() {

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,11 @@ func CheckResult(d *Description, answer proto.Message) error {
 	case *Translation:
 		callback := a.GetCallback() != nil
 		c.check(a.GetOrder() != nil || a.GetCancellation().GetPlatformOrderId() != "" || a.GetIgnored() != "" ||
-			callback, "it says neither that it is an order, or which it cancels, nor why it is ignored")
+			callback || a.GetFetch() != nil,
+			"it says neither that it is an order, or which it cancels, nor why it is ignored")
+		if a.GetFetch() != nil {
+			c.fetch(d, a.GetFetch())
+		}
 		c.check(!callback || slices.Contains(d.GetCapabilities(), CapabilityActionCallback),
 			"it is a callback, which needs the capability %s", CapabilityActionCallback)
 	case *pb.FindingsChunk:
@@ -40,6 +45,39 @@ func CheckResult(d *Description, answer proto.Message) error {
 	}
 	return c.err()
 }
+
+// fetch checks a plan that fetches the content of a request.
+func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
+	c.check(slices.Contains(d.GetCapabilities(), CapabilityOrderFetch), "it is a fetch, which needs the capability %s",
+		CapabilityOrderFetch)
+	if err := CheckDecision(d, &Decision{Outcome: &pb.Decision_Plan{Plan: fetch.GetPlan()}}); err != nil {
+		c.list = append(c.list, err)
+	}
+	verbs := []string{fetch.GetPlan().GetMethod()}
+	if steps := fetch.GetPlan().GetSteps(); len(steps) > 0 {
+		verbs = nil
+		for _, s := range steps {
+			verbs = append(verbs, s.GetMethod())
+		}
+	}
+	for _, verb := range verbs {
+		c.check(verb == http.MethodGet || verb == http.MethodPost,
+			"a fetch with the method %s: must be GET or POST", verb)
+	}
+	c.check(len(fetch.GetPlatformOrderId()) <= maxFetchedID,
+		"platform_order_id: must have at most %d bytes", maxFetchedID)
+}
+
+// CheckFetched returns an error if the translation of a fetched response is another fetch, or has a reply.
+func CheckFetched(t *Translation) error {
+	c := &validation{}
+	c.check(t.GetFetch() == nil, "it is a fetch, after a fetch")
+	c.check(t.GetReply() == nil, "it has a reply, but the request was already answered")
+	return c.err()
+}
+
+// maxFetchedID bounds the order id of a fetch, in bytes.
+const maxFetchedID = 255
 
 // decimals are the fields of an order, at any depth, that are strings with a decimal number.
 var decimals = []string{

@@ -57,7 +57,7 @@ type (
 	Response = pb.Response
 	// InboundRequest is a request from the aggregator.
 	InboundRequest = pb.InboundRequest
-	// Translation is the meaning of an inbound request; see Placed, Cancelled, Callback and Ignored.
+	// Translation is the meaning of an inbound request; see Placed, Cancelled, Callback, Ignored and Fetch.
 	Translation = pb.Translation
 	// InboundReply is the plugin's own response to an inbound request; see JSONReply.
 	InboundReply = pb.InboundReply
@@ -143,6 +143,13 @@ type OrderTranslator interface {
 	Translate(ctx context.Context, call *Call, request *InboundRequest) (*Translation, error)
 }
 
+// FetchTranslator translates requests with only a link, such as that of an order.
+// Translate returns a Fetch for such a request. The hub calls
+// TranslateFetched with the same request, after the requests of the plan succeeded.
+type FetchTranslator interface {
+	TranslateFetched(ctx context.Context, call *Call, request *InboundRequest, response *Response) (*Translation, error)
+}
+
 // OrderAcknowledger notifies the aggregator that an order was accepted or rejected.
 type OrderAcknowledger interface {
 	PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error)
@@ -223,4 +230,13 @@ func Callback() (*Translation, error) {
 // reason is for people.
 func Ignored(reason string) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Ignored{Ignored: reason}}, nil
+}
+
+// Fetch returns the translation of an inbound request with only a link. The plan
+// can have the link as its url. The hub sends the plan, and calls TranslateFetched with the responses. The id
+// of the order can be empty. With it, requests about one order are processed in
+// sequence, and a failure is recorded for that order.
+func Fetch(plan *Plan, platformOrderID string) (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_Fetch{
+		Fetch: &pb.Fetch{Plan: plan, PlatformOrderId: platformOrderID}}}, nil
 }

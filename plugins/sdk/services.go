@@ -76,6 +76,14 @@ func (o ordersService) Translate(ctx context.Context, req *pb.TranslateRequest) 
 	})
 }
 
+// TranslateFetched translates an inbound request with the response that the hub fetched for it.
+func (o ordersService) TranslateFetched(ctx context.Context,
+	req *pb.TranslateFetchedRequest) (*pb.Translation, error) {
+	return withCapability(o.s, CapabilityOrderFetch, func(p FetchTranslator) (*pb.Translation, error) {
+		return p.TranslateFetched(ctx, req.GetCall(), req.GetRequest(), req.GetResponse())
+	})
+}
+
 // PlanAcknowledge plans the acknowledgement of an order.
 func (o ordersService) PlanAcknowledge(ctx context.Context, req *pb.AcknowledgeRequest) (*pb.Decision, error) {
 	return withCapability(o.s, CapabilityOrderAcknowledge,

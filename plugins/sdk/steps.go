@@ -71,8 +71,9 @@ func CheckSingleStep(decision *Decision) error {
 
 // steps checks the steps of a plan.
 func (c *validation) steps(d *Description, plan *Plan) {
-	c.check(plan.GetEndpoint() == "" && plan.GetMethod() == "" && plan.GetPath() == "" && len(plan.GetQuery()) == 0 &&
-		len(plan.GetHeaders()) == 0 && len(plan.GetSecretHeaders()) == 0 && len(plan.GetCredentials()) == 0 &&
+	c.check(plan.GetEndpoint() == "" && plan.GetMethod() == "" && plan.GetPath() == "" && plan.GetUrl() == "" &&
+		len(plan.GetQuery()) == 0 && len(plan.GetHeaders()) == 0 && len(plan.GetSecretHeaders()) == 0 &&
+		len(plan.GetCredentials()) == 0 &&
 		plan.GetSuccess() == nil, "a plan with steps must have no other field, except the body")
 	c.check(len(plan.GetSteps()) <= MaxSteps, "the plan has %d steps, above the limit of %d", len(plan.GetSteps()),
 		MaxSteps)

@@ -25,6 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/messages"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -91,12 +92,12 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	m.registry.MustRegister(connectionCollector{h.connections}, memoryCollector{config.Memory})
 	h.monitor = newMonitor(config, db, m.registry, log)
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
+	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}
 	h.keySetSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
 		h.guard, db.Clock())
-	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
 	h.server = web.New(h.webConfig(m))
 	if slices.Contains(config.Roles, RoleConsole) {
 		h.console = h.newConsole()
@@ -175,6 +176,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 			Tokens: jwks.New(outbound{h.keySetSender}, clock), Directory: platforms.New(db),
 			Verifications: config.Plugins, Clock: clock},
 		Callbacks:           config.Plugins,
+		Fetches:             messages.New(db),
 		PlatformStores:      platforms.NewCallers(db),
 		Rejections:          newCallStore(db),
 		Publications:        publications.New(db),

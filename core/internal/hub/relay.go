@@ -6,11 +6,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/messages"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -31,6 +33,9 @@ type Plugins interface {
 // maxPluginResponse bounds the part of a response that plugins receive, in bytes.
 const maxPluginResponse = 64 << 10
 
+// maxFetched bounds the fetched content of a request of an aggregator, in bytes.
+const maxFetched = 1 << 20
+
 // minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
 const minCallLease = 32 * time.Second
@@ -48,10 +53,17 @@ func (h *Hub) buildTokens() {
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
-	queue := newCallStore(h.db)
+	queue, stored := newCallStore(h.db), orders.New(h.db)
+	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
+		Stores: platforms.NewCallers(h.db), Rejections: queue, Log: h.log}
+	fetcher := webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched,
+		KeepLimit: maxFetched}, h.guard, clock)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: queue, SaveSteps: queue.SaveSteps, Plugins: config.Plugins, Platforms: config.Platforms,
-		Sender: outbound{h.aggregatorSender}, Tokens: h.tokens, Rates: platforms.NewRates(h.db),
+		Queue: callback.Queue{Queue: queue, Orders: stored}, SaveSteps: queue.SaveSteps,
+		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
+			Desk: desk},
+		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher},
+		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
@@ -79,7 +91,8 @@ func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 
 // newCallStore returns the store of calls, with the callbacks for their results.
 func newCallStore(db *postgres.DB) calls.Store {
-	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
+	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db),
+		messages.Ended)
 }
 
 // listenNotifications wakes the parts of this replica when any replica has work for them.

@@ -1,0 +1,146 @@
+// Package callback stores what the requests of aggregators mean. A request with only a
+// link waits as a call of the relay, which fetches its content.
+package callback
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// PlatformStores finds stores by the ids of platforms.
+type PlatformStores interface {
+	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
+}
+
+// Intake accepts orders. An order is durable when Place returns.
+type Intake interface {
+	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
+}
+
+// Orders changes orders, and records those that the hub did not accept.
+type Orders interface {
+	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
+	RecordRejected(ctx context.Context, rejected order.Rejection) error
+	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
+}
+
+// Actions records the outcomes of feature actions.
+type Actions interface {
+	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
+}
+
+// Rejections notifies platforms of rejected orders.
+type Rejections interface {
+	Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error
+}
+
+// Desk stores what requests of aggregators mean. Everything is durable when its methods return.
+type Desk struct {
+	Intake     Intake
+	Orders     Orders
+	Actions    Actions
+	Stores     PlatformStores
+	Rejections Rejections
+	Log        *slog.Logger
+}
+
+// store stores the meaning of a message, which is not a fetch. Storing it again changes nothing. The result describes
+// it for people.
+func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (string, error) {
+	switch {
+	case m.Order != nil:
+		return "the order is stored", d.place(ctx, caller, m.Order)
+	case m.Cancellation != nil:
+		_, _, err := d.Orders.Cancel(ctx, caller.Business, order.Cancellation{Platform: caller.Platform,
+			PlatformOrderID: m.Cancellation.PlatformOrderID, Reason: m.Cancellation.Reason})
+		return refused("the cancellation is stored", err)
+	case m.Outcome != nil:
+		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
+	}
+	return "nothing to do: " + m.Ignored, nil
+}
+
+// refused returns the result of a change that the state of an order may refuse. It is not an error then, because no
+// order is lost.
+func refused(text string, err error) (string, error) {
+	if code := core.CodeOf(err); err != nil && (code == core.Conflict || code == core.NotFound) {
+		return core.PublicMessage(err), nil
+	}
+	return text, err
+}
+
+// place stores an order. It notifies the platform of an order that names an unknown store.
+func (d Desk) place(ctx context.Context, caller relay.Caller, body []byte) error {
+	resolved, err := ResolveStore(ctx, d.Stores, caller, body)
+	if err == nil {
+		err = d.placeResolved(ctx, caller, resolved)
+	}
+	if core.CodeOf(err) != core.NotFound {
+		return err
+	}
+	if rejection, ok := RejectionOf(body, err); ok {
+		if failed := d.Rejections.Reject(ctx, caller, rejection); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func (d Desk) placeResolved(ctx context.Context, caller relay.Caller, body []byte) error {
+	draft, err := order.Decode(body)
+	if err != nil {
+		return err
+	}
+	draft.Platform = caller.Platform
+	request := order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft}
+	result, err := d.Intake.Place(ctx, request)
+	if err != nil || !result.Duplicate {
+		return err
+	}
+	if err := d.Orders.RecordRepeat(ctx, request.Business, result.OrderID, request.Actor, draft); err != nil {
+		d.Log.Warn("recording a repeated order failed", "business", request.Business, "order", result.OrderID, "error",
+			err)
+	}
+	return nil
+}
+
+// ResolveStore adds the store's ref_id to an order with the aggregator's id of the store.
+func ResolveStore(ctx context.Context, stores PlatformStores, caller relay.Caller, body []byte) ([]byte, error) {
+	var members map[string]jsontext.Value
+	var named struct {
+		RefID      string `json:"store_ref_id"`
+		PlatformID string `json:"platform_store_id"`
+	}
+	if err := json.Unmarshal(body, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
+		return body, nil // order.Decode reports the error
+	}
+	ref, err := stores.StoreRef(ctx, caller.Business, caller.Platform, named.PlatformID)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, err
+	}
+	if members["store_ref_id"], err = json.Marshal(ref); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members)
+}
+
+// RejectionOf returns what notifies an aggregator that its order is rejected. ok is false for an order without an id.
+func RejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePayload, ok bool) {
+	var named struct {
+		OrderID string `json:"platform_order_id"`
+		StoreID string `json:"platform_store_id"`
+	}
+	err := json.Unmarshal(body, &named)
+	return relay.OrderAcknowledgePayload{Reason: reason.Error(), PlatformOrderID: named.OrderID,
+		PlatformStoreID: named.StoreID}, err == nil && named.OrderID != ""
+}

@@ -1,0 +1,110 @@
+// Package messages stores the requests of aggregators with only a link, until their content is fetched. They are
+// calls of the relay.
+package messages
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Store stores requests with only a link (callback.Requests).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// Add queues the fetch of a request's content, unless the same request waits. A request without the id of an order
+// waits for no other.
+func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error {
+	now := s.db.Clock().Now()
+	call := outbox.Call{Business: in.Business, ID: core.NewID(now), Kind: relay.InboundFetch, Platform: in.Platform,
+		Actor: "platform:" + in.Platform, At: now}
+	call.OrderingKey = relay.InboundKey(in.Platform, platformOrderID)
+	if platformOrderID == "" {
+		call.OrderingKey = relay.InboundKey(in.Platform, "/"+call.ID.String())
+	}
+	in.Nonce = relay.Nonce{}
+	text, err := json.Marshal(in, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return fmt.Errorf("storing a request of an aggregator: %w", err)
+	}
+	call.Payload, err = json.Marshal(relay.InboundFetchPayload{PlatformOrderID: platformOrderID,
+		Request: s.db.Compress(text)})
+	if err != nil {
+		return fmt.Errorf("storing a request of an aggregator: %w", err)
+	}
+	err = outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		waits, err := s.waits(ctx, tx, call, in)
+		if err != nil || waits {
+			return err
+		}
+		return box.QueueCalls(ctx, tx, []outbox.Call{call})
+	})
+	if err != nil {
+		return fmt.Errorf("storing a request of an aggregator: %w", err)
+	}
+	return nil
+}
+
+// waits reports whether the same request already waits. Its headers do not count, because a repeat has another date and
+// signature.
+func (s Store) waits(ctx context.Context, tx bun.Conn, call outbox.Call, in relay.InboundRequest) (bool, error) {
+	var payloads []string
+	if err := tx.NewRaw(`SELECT payload FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting'`,
+		call.Business, call.OrderingKey).Scan(ctx, &payloads); err != nil {
+		return false, err
+	}
+	for _, payload := range payloads {
+		earlier, err := s.Request(relay.Call{Payload: []byte(payload)})
+		if err != nil {
+			return false, err
+		}
+		if earlier.Kind == in.Kind && bytes.Equal(earlier.Body, in.Body) && maps.Equal(earlier.Query, in.Query) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Request returns the request of a call.
+func (s Store) Request(call relay.Call) (in relay.InboundRequest, err error) {
+	var payload relay.InboundFetchPayload
+	if err = json.Unmarshal(call.Payload, &payload); err == nil {
+		var text []byte
+		if text, err = s.db.Decompress(payload.Request); err == nil {
+			err = json.Unmarshal(text, &in, jsontext.AllowInvalidUTF8(true))
+		}
+	}
+	if err != nil {
+		return in, &core.Error{Code: core.Invalid, Message: "the stored request cannot be read", Cause: err}
+	}
+	return in, nil
+}
+
+// Ended removes the requests of calls that are done, because they may contain personal data (calls.OnEnded). A failed
+// call keeps its request until the retention ends, so that it can be retried.
+func Ended(ctx context.Context, tx bun.Conn, ended []calls.Ended) ([]core.Event, error) {
+	for _, call := range ended {
+		if call.Kind != relay.InboundFetch || call.State == string(relay.Failed) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE calls SET payload = (payload::jsonb - 'request')::text WHERE business_id = ? AND id = ?`,
+			call.Business, call.ID); err != nil {
+			return nil, fmt.Errorf("removing the request of a call: %w", err)
+		}
+	}
+	return nil, nil
+}
