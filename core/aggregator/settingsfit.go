@@ -189,7 +189,7 @@ func FitSettings(ctx context.Context, plugin pluginhost.Plugin, bound []Binding,
 		}
 		found := schemaProblems(schema, filled)
 		if len(found) == 0 && rejected {
-			found = []sdk.ParameterProblem{{Message: "are rejected: " + messageOf(err)}}
+			found = []sdk.ParameterProblem{{Message: "are rejected: " + publicMessage(err)}}
 		}
 		if len(found) == 0 {
 			for _, p := range problems {
@@ -203,7 +203,7 @@ func FitSettings(ctx context.Context, plugin pluginhost.Plugin, bound []Binding,
 	return fit, nil
 }
 
-func messageOf(err error) string {
+func publicMessage(err error) string {
 	var known *core.Error
 	if errors.As(err, &known) {
 		return known.Message
