@@ -30,8 +30,8 @@ const (
 )
 
 // NormalizePhone returns the digits of a telephone number with its country calling code. A number without one is of
-// the country of the business. An extension follows an x: platforms give customers one masked number with extensions. It
-// returns "" for a text that is no telephone number.
+// the country of the business. An extension follows an x: platforms give customers one masked number with extensions.
+// It returns "" for a text that is no telephone number.
 func NormalizePhone(country, text string) string {
 	text = strings.TrimSpace(text)
 	digits, extension, international := digitsOf(text)

@@ -155,5 +155,6 @@ func unfitError(p DesiredPlugin, platforms int) error {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
 	return core.Errorf(core.Conflict, "plugin %s %s is not installed: it rejects settings of %d platforms:\n  %s\n"+
-		"correct them with `servery platform set`, or use --set-default FIELD=VALUE or --force", p.ID, p.Installed, platforms, strings.Join(list, "\n  "))
+		"use `servery platform set`, --set-default FIELD=VALUE, or --force", p.ID, p.Installed,
+		platforms, strings.Join(list, "\n  "))
 }

@@ -1,8 +1,8 @@
 // Package plugintap passes the calls of a plugin from a hub to `servery plugin dev` on the same machine.
 //
 // The command listens on a loopback address and writes it, with a token, into the directory of the plugin. The hub
-// reads that file when an instance of the plugin starts. A user who can write there can also replace the plugin. The hub
-// masks personal values before it sends a call.
+// reads that file when an instance of the plugin starts. A user who can write there can also replace the plugin. The
+// hub masks personal values before it sends a call.
 package plugintap
 
 import (

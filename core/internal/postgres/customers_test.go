@@ -174,8 +174,8 @@ func TestErasureChecksOrdersAgainOnceLocked(t *testing.T) {
 			erased <- c.store.EraseCustomer(context.Background(), c.business, customer.OfOrder(id), change)
 		}()
 		hubtest.WaitUntil(t, "the erasure waits", func() bool { return pgtest.HasWaiters(t, c.db) })
-		_, err := tx.ExecContext(t.Context(), `UPDATE calls SET state = 'waiting', finished_at = NULL WHERE order_id = ?`,
-			id)
+		_, err := tx.ExecContext(t.Context(),
+			`UPDATE calls SET state = 'waiting', finished_at = NULL WHERE order_id = ?`, id)
 		return err
 	}))
 	require.NoError(t, <-erased)

@@ -16,7 +16,7 @@ import (
 // Each statement of a file follows a line "-- name: x". A file without such lines is one statement,
 // named like the file. Arguments are named, such as ?now; \? is an operator. A statement that
 // connections prepare declares the types of its arguments in lines "-- prepare: ids uuid[], now
-// timestamptz"; an argument of the type "part" is SQL, see Fill. A line "-- include: x" stands for
+// timestamptz". Fill replaces an argument of the type "part" by SQL. A line "-- include: x" stands for
 // the text and the arguments of an earlier statement x. Comments are on separate lines and are not
 // sent.
 type Queries map[string]*Query
@@ -147,7 +147,7 @@ func newQuery(name string, types, lines []string) (*Query, error) {
 // part is the type of an argument of a prepared statement that Fill replaces.
 const part = "part"
 
-// Fill returns the prepared statement, with another name, and with SQL in place of its parts. Arguments in the SQL are
+// Fill returns the prepared statement, with another name, and with SQL for its parts. Arguments in the SQL are
 // arguments of the statement. It panics if a part is missing.
 func (q *Query) Fill(name string, parts map[string]bun.Safe) *Query {
 	text := argument.ReplaceAllStringFunc(strings.Join(q.lines, "\n"), func(found string) string {

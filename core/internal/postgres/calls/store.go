@@ -78,7 +78,8 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	var calls, empty []relay.Call
 	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: queries.Get("load_calls"), Args: postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms), "located": postgres.Array(located),
+		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms),
+		"located": postgres.Array(located),
 	}}, func(rows *sql.Rows) error {
 		var row loadedCall
 		var i int

@@ -163,8 +163,8 @@ type selection struct {
 	until    time.Time
 }
 
-// erasable locks at most eraseBatch selected orders that are finished. It checks them again once they are locked, because
-// a call may have been queued meanwhile.
+// erasable locks at most eraseBatch selected orders that are finished. It checks them again once they are locked,
+// because a call may have been queued meanwhile.
 func (s Store) erasable(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
 	now := s.db.Clock().Now()
 	if err := tx.NewRaw(queries.With("erasable", postgres.Args{

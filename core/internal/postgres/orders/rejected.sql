@@ -43,8 +43,8 @@ WHERE rejected.business_id = business.id
     )
 
 -- name: store_repeat
--- Stores a repeat of an order with other content. The same differences increase a counter. An order without its personal
--- data cannot be compared.
+-- Stores a repeat of an order with other content. The same differences increase a counter. An order without its
+-- personal data cannot be compared.
 INSERT INTO order_repeats AS stored (business_id, order_id, differences, actor, times, first_at, last_at)
 SELECT business_id, id, ?differences::text, ?actor::text, 1, ?now::timestamptz, ?now::timestamptz
 FROM orders

@@ -38,7 +38,8 @@ func ClaimParts(table string) map[string]bun.Safe {
 	return map[string]bun.Safe{
 		"endpoints": QueuedEndpoints(table, HasDueTime),
 		"heads": bun.Safe(queries.With("heads", postgres.Args{
-			"table": bun.Ident(table), "now": bun.Safe("?now"), "limit": bun.Safe("?limit"), "has_capacity": hasCapacity,
+			"table": bun.Ident(table), "now": bun.Safe("?now"), "limit": bun.Safe("?limit"),
+			"has_capacity": hasCapacity,
 		})),
 	}
 }
