@@ -1,1 +1,1 @@
-DROP TABLE call_attempts, call_queue, calls;
+DROP TABLE outcome_tasks, call_attempts, call_queue, calls;

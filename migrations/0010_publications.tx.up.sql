@@ -28,6 +28,11 @@ CREATE TABLE publications (
     platform_store_id  text,
     published_at       timestamptz,
     settled_at         timestamptz,                 -- of the last outcome
+    -- The menu that the aggregator has accepted and whose outcome it reports later: publish.SentMenu as JSON; null: none.
+    sent_menu          text,
+    sent_at            timestamptz,                 -- when it accepted that menu
+    sent_deadline      timestamptz,                 -- when the outcome is overdue
+    sent_task          text NOT NULL DEFAULT '',    -- the aggregator's id of that
     PRIMARY KEY (business_id, store_id, platform)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';

@@ -112,6 +112,8 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 		if err == nil {
 			err = respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 		}
+	case message.Report != nil:
+		err = s.settleReport(c, request.Caller, *message.Report)
 	default:
 		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}

@@ -60,7 +60,7 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 	if err != nil {
 		return relay.Outcome{}, err
 	}
-	outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
+	outcome := publishOutcomeOf(read)
 	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
 		return outcome, nil
 	}
@@ -68,7 +68,7 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
 	}
 	items, options := p.SentRefIDs()
-	outcome.Rejected = rejections(items, options, read.GetErrors())
+	outcome.Rejected = relay.Rejections(items, options, problemsOf(read.GetErrors()))
 	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
 		first := outcome.Rejected[0]
 		outcome.State = relay.OutcomeRetry
@@ -76,30 +76,4 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 			first.Message)
 	}
 	return outcome, nil
-}
-
-// rejections returns the first error for each item and option of the change. Some aggregators do not distinguish
-// options from items.
-func rejections(items, options []string, list []*sdk.PublishError) (refusals []relay.Rejection) {
-	type thing struct {
-		option bool
-		refID  string
-	}
-	taken := map[thing]bool{}
-	for _, id := range items {
-		taken[thing{false, id}] = true
-	}
-	for _, id := range options {
-		taken[thing{true, id}] = true
-	}
-	for _, e := range list {
-		what := thing{e.GetEntity() == "option", e.GetRefId()}
-		what.option = what.option || !taken[what]
-		if taken[what] {
-			delete(taken, what)
-			refusals = append(refusals,
-				relay.Rejection{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
-		}
-	}
-	return refusals
 }

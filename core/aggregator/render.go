@@ -127,7 +127,7 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 	}
 	r.Send = func(ctx context.Context) publish.SendResult {
 		sent := p.send(ctx, *plan)
-		if sent.State != publish.Published {
+		if sent.State != publish.Published && sent.State != publish.Pending {
 			return sent // it stays listed under its old id
 		}
 		delisted := delistFormer(ctx)
@@ -238,7 +238,7 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 			return relay.Outcome{}, err
 		}
 		problems = problemsOf(read.GetErrors())
-		outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
+		outcome := publishOutcomeOf(read)
 		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
 			outcome.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, outcome.Message)
 		}
@@ -287,6 +287,9 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 		sent.State = publish.Waiting
 	case relay.Failed:
 		sent.State = publish.Failed
+	case relay.Pending:
+		sent.State, sent.Task = publish.Pending, cmp.Or(result.Outcome.Task, w.CallID.String())
+		sent.Deadline = result.FinishedAt.Add(result.Outcome.ExpiresAfter)
 	}
 	return sent
 }

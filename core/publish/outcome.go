@@ -49,6 +49,10 @@ func renderResult(work Work, r Rendering, now time.Time) (result Result, send bo
 		}
 	}
 	result.Digest = digest(work.CallID, r.Content)
+	if s := work.Sent; r.Unlisted == "" && s.confirms(work, result.Digest, now) {
+		result.CallID, result.Attempts = s.CallID, s.Attempts-1
+		return result.await(s.Task, s.Since, s.Deadline), false
+	}
 	result.Unchanged = len(work.ExplicitRequests) == 0 && bytes.Equal(work.Digest, result.Digest)
 	return result, !result.Unchanged
 }
@@ -59,6 +63,9 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
 		sent.RetryAfter
 	result.Uncounted = sent.Uncounted && sent.State == Waiting
+	if sent.State == Pending {
+		return result.await(sent.Task, now, sent.Deadline)
+	}
 	if sent.State != Published {
 		result.Digest = nil
 	}
@@ -125,11 +132,11 @@ func (r Result) Errors() []Problem {
 	return limitProblems(list)
 }
 
-// events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
+// Events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
 // failed, there is also one for each request whose change is in it, and at least one. Delisting a store is a success
 // for the request that caused it, but an error for one that asked for its menu.
-func (r Result) events() ([]core.Event, error) {
-	if r.State == Waiting {
+func (r Result) Events() ([]core.Event, error) {
+	if r.State == Waiting || r.State == Pending {
 		return nil, nil
 	}
 	references := slices.Clone(r.ExplicitRequests)

@@ -161,6 +161,7 @@ type Translation struct {
 	//	*Translation_Ignored
 	//	*Translation_Cancellation
 	//	*Translation_Callback
+	//	*Translation_Outcome
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -240,6 +241,15 @@ func (x *Translation) GetCallback() *ActionCallback {
 	return nil
 }
 
+func (x *Translation) GetOutcome() *ReportedOutcome {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Outcome); ok {
+			return x.Outcome
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
@@ -267,6 +277,10 @@ type Translation_Callback struct {
 	Callback *ActionCallback `protobuf:"bytes,4,opt,name=callback,proto3,oneof"`
 }
 
+type Translation_Outcome struct {
+	Outcome *ReportedOutcome `protobuf:"bytes,6,opt,name=outcome,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
@@ -274,6 +288,8 @@ func (*Translation_Ignored) isTranslation_Meaning() {}
 func (*Translation_Cancellation) isTranslation_Meaning() {}
 
 func (*Translation_Callback) isTranslation_Meaning() {}
+
+func (*Translation_Outcome) isTranslation_Meaning() {}
 
 // ActionCallback is the outcome of an action. The hub then calls
 // Actions.InterpretCallback with the same request.
@@ -1528,7 +1544,7 @@ var File_servery_plugin_v1_order_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"|\n" +
+	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1fservery/plugin/v1/outcome.proto\x1a\x1cservery/plugin/v1/plan.proto\"|\n" +
 	"\x10TranslateRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
 	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xdd\x02\n" +
@@ -1545,12 +1561,13 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe8\x02\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
 	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
-	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x125\n" +
+	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x12>\n" +
+	"\aoutcome\x18\x06 \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
 	"\ameaning\"\x10\n" +
 	"\x0eActionCallback\"\xe2\x01\n" +
@@ -1709,7 +1726,8 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	nil,                        // 19: servery.plugin.v1.InboundRequest.HeadersEntry
 	nil,                        // 20: servery.plugin.v1.InboundReply.HeadersEntry
 	(*Call)(nil),               // 21: servery.plugin.v1.Call
-	(OutcomeState)(0),          // 22: servery.plugin.v1.OutcomeState
+	(*ReportedOutcome)(nil),    // 22: servery.plugin.v1.ReportedOutcome
+	(OutcomeState)(0),          // 23: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	21, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
@@ -1719,28 +1737,29 @@ var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	6,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
 	5,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
 	3,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
-	4,  // 7: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	20, // 8: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	7,  // 9: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	9,  // 10: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	11, // 11: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	11, // 12: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	11, // 13: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	12, // 14: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	8,  // 15: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	10, // 16: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	21, // 17: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 18: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	21, // 19: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 20: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	21, // 21: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	13, // 22: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	22, // 23: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	22, // 7: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	4,  // 8: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	20, // 9: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	7,  // 10: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	9,  // 11: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	11, // 12: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	11, // 13: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	11, // 14: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	12, // 15: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	8,  // 16: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	10, // 17: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	21, // 18: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 19: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	21, // 20: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 21: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	21, // 22: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	13, // 23: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 24: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -1749,12 +1768,14 @@ func file_servery_plugin_v1_order_proto_init() {
 		return
 	}
 	file_servery_plugin_v1_call_proto_init()
+	file_servery_plugin_v1_outcome_proto_init()
 	file_servery_plugin_v1_plan_proto_init()
 	file_servery_plugin_v1_order_proto_msgTypes[2].OneofWrappers = []any{
 		(*Translation_Order)(nil),
 		(*Translation_Ignored)(nil),
 		(*Translation_Cancellation)(nil),
 		(*Translation_Callback)(nil),
+		(*Translation_Outcome)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

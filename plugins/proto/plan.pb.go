@@ -29,7 +29,7 @@ const (
 	OutcomeState_OUTCOME_STATE_UNSPECIFIED OutcomeState = 0
 	OutcomeState_OUTCOME_STATE_DONE        OutcomeState = 1
 	OutcomeState_OUTCOME_STATE_FAILED      OutcomeState = 2 // final
-	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // only for an action: the outcome follows later
+	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // the outcome follows later; not for a report of items out of stock
 	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // retry by the hub's schedule, or at the response's Retry-After if that is later
 )
 
@@ -533,14 +533,19 @@ func (x *InterpretRequest) GetAction() string {
 	return ""
 }
 
-// PublishOutcome is the outcome of a published menu, or of a store or item action.
+// PublishOutcome is the outcome of a published menu, of a store or item action, or
+// of an acknowledgement. A later outcome of a pending one is a ReportedOutcome.
 type PublishOutcome struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // done, failed or retry; a later outcome is not possible
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Errors        []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	State   OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"`
+	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Errors  []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	// Of pending: the aggregator's id of the task, up to 200 characters, never used for another task of the
+	// platform; by default the idempotency key of the request
+	Reference           string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	ExpiresAfterSeconds uint32 `protobuf:"varint,5,opt,name=expires_after_seconds,json=expiresAfterSeconds,proto3" json:"expires_after_seconds,omitempty"` // of pending: when the outcome is overdue, 1 to 86400
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *PublishOutcome) Reset() {
@@ -592,6 +597,20 @@ func (x *PublishOutcome) GetErrors() []*PublishError {
 		return x.Errors
 	}
 	return nil
+}
+
+func (x *PublishOutcome) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *PublishOutcome) GetExpiresAfterSeconds() uint32 {
+	if x != nil {
+		return x.ExpiresAfterSeconds
+	}
+	return 0
 }
 
 // PublishError is one object that the aggregator rejected, or that the plan left out.
@@ -710,11 +729,13 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x10InterpretRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x127\n" +
 	"\bresponse\x18\x02 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\tR\x06action\"\x9a\x01\n" +
+	"\x06action\x18\x03 \x01(\tR\x06action\"\xec\x01\n" +
 	"\x0ePublishOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x127\n" +
-	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\"k\n" +
+	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\x12\x1c\n" +
+	"\treference\x18\x04 \x01(\tR\treference\x122\n" +
+	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\"k\n" +
 	"\fPublishError\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x15\n" +
 	"\x06ref_id\x18\x02 \x01(\tR\x05refId\x12\x12\n" +

@@ -54,10 +54,11 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\fAvailability\x12O\n" +
 	"\tPlanStore\x12%.servery.plugin.v1.StoreActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12N\n" +
 	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
-	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\xb2\x03\n" +
+	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\x92\x04\n" +
 	"\x06Orders\x12P\n" +
 	"\tTranslate\x12#.servery.plugin.v1.TranslateRequest\x1a\x1e.servery.plugin.v1.Translation\x12U\n" +
-	"\x0fPlanAcknowledge\x12%.servery.plugin.v1.AcknowledgeRequest\x1a\x1b.servery.plugin.v1.Decision\x12P\n" +
+	"\x0fPlanAcknowledge\x12%.servery.plugin.v1.AcknowledgeRequest\x1a\x1b.servery.plugin.v1.Decision\x12^\n" +
+	"\x14InterpretAcknowledge\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome\x12P\n" +
 	"\n" +
 	"PlanStatus\x12%.servery.plugin.v1.OrderStatusRequest\x1a\x1b.servery.plugin.v1.Decision\x12O\n" +
 	"\fPlanItemsOOS\x12\".servery.plugin.v1.ItemsOOSRequest\x1a\x1b.servery.plugin.v1.Decision\x12\\\n" +
@@ -117,37 +118,39 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	6,  // 10: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
 	10, // 11: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
 	11, // 12: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
-	12, // 13: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
-	13, // 14: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
-	6,  // 15: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
-	14, // 16: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
-	15, // 17: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
-	16, // 18: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
-	6,  // 19: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
-	17, // 20: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	18, // 21: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	19, // 22: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	20, // 23: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	21, // 24: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	22, // 25: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	23, // 26: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	24, // 27: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	25, // 28: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
-	25, // 29: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	25, // 30: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	24, // 31: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	26, // 32: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	25, // 33: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	25, // 34: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	25, // 35: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
-	27, // 36: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
-	25, // 37: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	25, // 38: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	25, // 39: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	28, // 40: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	28, // 41: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	21, // [21:42] is the sub-list for method output_type
-	0,  // [0:21] is the sub-list for method input_type
+	6,  // 13: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
+	12, // 14: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
+	13, // 15: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
+	6,  // 16: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
+	14, // 17: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
+	15, // 18: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
+	16, // 19: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
+	6,  // 20: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
+	17, // 21: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
+	18, // 22: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	19, // 23: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	20, // 24: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	21, // 25: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	22, // 26: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	23, // 27: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	24, // 28: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	25, // 29: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	25, // 30: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	25, // 31: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	24, // 32: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	26, // 33: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	25, // 34: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	24, // 35: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
+	25, // 36: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	25, // 37: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	27, // 38: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	25, // 39: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	25, // 40: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	25, // 41: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	28, // 42: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	28, // 43: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	22, // [22:44] is the sub-list for method output_type
+	0,  // [0:22] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -14,6 +14,7 @@ const (
 	CapabilityMenuResult       = "menu_result"
 	CapabilityMenuUnlist       = "menu_unlist"
 	CapabilityOrderAcknowledge = "order_acknowledge"
+	CapabilityAcknowledgement  = "order_acknowledge_result"
 	CapabilityOrderItemsOOS    = "order_items_oos"
 	CapabilityOrderOOSResult   = "order_items_oos_result"
 	CapabilityOrderStatus      = "order_status"
@@ -31,6 +32,7 @@ var methods = map[string]string{
 	"Menu.PlanUnlist":              CapabilityMenuUnlist,
 	"Orders.Translate":             CapabilityOrderTranslate,
 	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
+	"Orders.InterpretAcknowledge":  CapabilityAcknowledgement,
 	"Orders.PlanStatus":            CapabilityOrderStatus,
 	"Orders.PlanItemsOOS":          CapabilityOrderItemsOOS,
 	"Orders.InterpretItemsOOS":     CapabilityOrderOOSResult,
@@ -66,6 +68,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityMenuResult, implements[PublishInterpreter](p))
 	add(CapabilityMenuUnlist, implements[Unlister](p))
 	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
+	add(CapabilityAcknowledgement, implements[AcknowledgeInterpreter](p))
 	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
 	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
 	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))

@@ -52,7 +52,7 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
-	{"core/relay", []string{"core", "core/queue", "core/retry", "plugins/sdk/signature"}},
+	{"core/relay", []string{"core", "core/outcome", "core/queue", "core/retry", "plugins/sdk/signature"}},
 	{"plugins/sdk/signature", nil},
 	{"core/internal/devpg", nil},
 	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
@@ -74,15 +74,15 @@ var allowedImports = []struct {
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "relay", "relay/jwks",
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "outcome", "relay", "relay/jwks",
 	"credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console", "presence",
 	"checklist", "toggle", "problem",
 	"inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
-var storage = []string{"outbox", "jobs", "access", "publications", "replicas", "platforms", "revisions", "calls",
+var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions", "calls",
 	"deliveries", "stores", "menus", "aliases",
-	"availability", "orders", "consoleview", "schema"}
+	"availability", "orders", "outcomes", "consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed
 // before it.

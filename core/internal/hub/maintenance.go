@@ -60,7 +60,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
-			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db),
+			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
 				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)

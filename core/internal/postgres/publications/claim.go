@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -38,11 +39,19 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	for rows.Next() {
 		w := publish.Work{LeasedUntil: until}
 		var call uuid.NullUUID
+		var sent sql.NullString
+		var deadline sql.NullTime
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
 			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
-			&w.Trace); err != nil {
+			&w.Trace, &sent, &deadline, &w.SentKnown); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
+		}
+		if w.Sent, err = readSent(sent.String); err != nil {
+			return batch, err
+		}
+		if w.Sent != nil {
+			w.Sent.Deadline = deadline.Time // moves with the clock
 		}
 		w.CallID = call.UUID
 		batch.Items = append(batch.Items, w)
@@ -77,13 +86,22 @@ func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, even
 		if err != nil || !held {
 			return err
 		}
+		if err := p.endTask(ctx, tx, r); err != nil {
+			return err
+		}
+		if r.State == publish.Pending {
+			if events, err = p.register(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		return box.Publish(ctx, tx, events...)
 	})
 }
 
 func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
 	var result sql.Result
-	if r.State == publish.Waiting {
+	switch r.State {
+	case publish.Waiting:
 		attempts := r.Attempts
 		if !r.Uncounted {
 			attempts++
@@ -91,10 +109,13 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
 			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
 			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
-			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
+			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil, "sent_stays": r.Uncounted,
 		}))
-	} else {
-		result, err = p.conclude(ctx, tx, owner, r)
+	case publish.Pending:
+		result, err = p.await(ctx, tx, owner, r)
+	default:
+		result, err = p.conclude(ctx, tx, r,
+			bun.SafeQuery(`owner = ? AND available_at = ?`, owner, r.LeasedUntil))
 	}
 	if err != nil {
 		return false, fmt.Errorf("recording a publication: %w", err)
@@ -103,8 +124,10 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	return n > 0, err
 }
 
-// conclude stores an outcome. The aggregator's problems are kept until it accepts another menu.
-func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
+// conclude stores an outcome, if the condition held applies. The aggregator's problems are kept until it accepts
+// another menu.
+func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
+	held schema.QueryWithArgs) (sql.Result, error) {
 	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {
 		return nil, err
@@ -123,6 +146,6 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
 		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
 		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
-		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
+		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "held": held,
 	}))
 }

@@ -29,10 +29,11 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 		var publication publish.Publication
 		var leftOut, problems string
 		var reference uuid.NullUUID
-		var published, settled, due sql.NullTime
+		var published, settled, due, since, deadline sql.NullTime
 		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message,
 			&leftOut, &problems, &reference,
-			&published, &settled, &due, &publication.Note, &publication.Attempts); err != nil {
+			&published, &settled, &due, &publication.Note, &publication.Attempts,
+			&since, &deadline, &publication.Task); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
 		result := publish.Result{State: publication.State, Message: publication.Message}
@@ -42,6 +43,7 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 		}
 		publication.Errors, publication.Reference = result.Errors(), reference.UUID
 		publication.PublishedAt, publication.UpdatedAt, publication.DueAt = published.Time, settled.Time, due.Time
+		publication.Since, publication.Deadline = since.Time, deadline.Time
 		list = append(list, publication)
 	}
 	return list, rows.Err()

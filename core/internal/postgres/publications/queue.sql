@@ -13,7 +13,13 @@ due AS (
     SELECT shared.*
     FROM heads
     CROSS JOIN LATERAL (
-        SELECT business_id, store_id, platform
+        SELECT
+            business_id,
+            store_id,
+            platform,
+            sent_menu,
+            sent_deadline,
+            owner IS NULL AND NOT state_unknown AS sent_known
         FROM publications
         WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
         ORDER BY available_at
@@ -59,13 +65,21 @@ RETURNING
             LIMIT 1
         ),
         ''
-    )
+    ),
+    due.sent_menu,
+    due.sent_deadline,
+    due.sent_known
 
 -- name: retry
--- Returns a claimed publication to the queue. One that was marked meanwhile restarts.
+-- Returns a claimed publication to the queue. One that was marked meanwhile restarts. An earlier menu whose outcome is
+-- pending stays so, unless another one was sent.
 UPDATE publications
 SET
     owner = NULL,
+    sent_menu = CASE WHEN ?sent_stays THEN sent_menu END,
+    sent_at = CASE WHEN ?sent_stays THEN sent_at END,
+    sent_deadline = CASE WHEN ?sent_stays THEN sent_deadline END,
+    sent_task = CASE WHEN ?sent_stays THEN sent_task ELSE '' END,
     call_id = ?call,
     note = ?note,
     digest = CASE WHEN state_unknown THEN NULL ELSE ?digest::bytea END,
@@ -77,11 +91,74 @@ WHERE business_id = ?business
     AND owner = ?owner
     AND available_at = ?leased_to
 
--- name: conclude
--- Stores the outcome of a claimed publication. One that was marked meanwhile is due again.
+-- name: await
+-- Stores that the aggregator reports the outcome of a claimed publication later. It is claimed again at the deadline.
+-- One that was marked meanwhile is due again.
 UPDATE publications
 SET
     owner = NULL,
+    call_id = ?call,
+    note = '',
+    digest = NULL,
+    attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
+    due_at = CASE WHEN version > ?version THEN due_at ELSE ?deadline END,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE ?deadline END,
+    sent_menu = ?sent,
+    sent_at = ?since,
+    sent_deadline = ?deadline,
+    sent_task = ?task
+WHERE business_id = ?business
+    AND store_id = ?store
+    AND platform = ?platform
+    AND owner = ?owner
+    AND available_at = ?leased_to
+
+-- name: lock_sent
+-- Locks the publication of a menu whose outcome an aggregator reports.
+SELECT
+    store.ref_id,
+    ?sent_name,
+    coalesce(platform.served_by, 'own'),
+    publication.version,
+    publication.reference,
+    publication.owner IS NOT NULL,
+    coalesce(publication.sent_menu, '')
+FROM publications publication
+JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
+LEFT JOIN platforms platform
+    ON platform.business_id = publication.business_id
+    AND platform.name = publication.platform
+WHERE publication.business_id = ?business
+    AND publication.store_id = ?store
+    AND publication.platform = ?platform
+FOR UPDATE OF publication
+
+-- name: resend
+-- Queues a menu again that failed after the aggregator had accepted it. One that was marked meanwhile is due anyway.
+UPDATE publications
+SET
+    owner = NULL,
+    call_id = NULL,
+    note = ?note,
+    digest = NULL,
+    attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
+    due_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END,
+    sent_menu = NULL,
+    sent_at = NULL,
+    sent_deadline = NULL,
+    sent_task = ''
+WHERE business_id = ?business AND store_id = ?store AND platform = ?platform
+
+-- name: conclude
+-- Stores the outcome of a publication. One that was marked meanwhile is due again.
+UPDATE publications
+SET
+    owner = NULL,
+    sent_menu = NULL,
+    sent_at = NULL,
+    sent_deadline = NULL,
+    sent_task = '',
     attempts = 0,
     note = '',
     call_id = NULL,
@@ -104,8 +181,7 @@ SET
 WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
-    AND owner = ?owner
-    AND available_at = ?leased_to
+    AND ?held
 
 -- name: list
 SELECT
@@ -125,7 +201,10 @@ SELECT
         END
     END,
     publication.note,
-    publication.attempts
+    publication.attempts,
+    publication.sent_at,
+    publication.sent_deadline,
+    publication.sent_task
 FROM publications publication
 JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
 WHERE publication.business_id = ?business
