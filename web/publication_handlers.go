@@ -25,6 +25,15 @@ type publicationBody struct {
 	DueAt         time.Time         `json:"due_at,omitzero"`
 	WaitsBecause  string            `json:"waits_because,omitzero"`
 	Attempts      int               `json:"attempts"`
+
+	Pending *pendingOutcome `json:"pending_outcome,omitempty"`
+}
+
+// pendingOutcome is a menu that the platform has accepted, and whose outcome it reports later.
+type pendingOutcome struct {
+	Reference string    `json:"reference"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until"`
 }
 
 func publicationOf(p publish.Publication) publicationBody {
@@ -32,6 +41,9 @@ func publicationOf(p publish.Publication) publicationBody {
 		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
 		PublishedAt: p.PublishedAt.UTC(),
 		SettledAt:   p.UpdatedAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
+	}
+	if !p.Deadline.IsZero() {
+		body.Pending = &pendingOutcome{p.Task, p.Since.UTC(), p.Deadline.UTC()}
 	}
 	if p.Reference != (uuid.UUID{}) {
 		body.Reference = p.Reference.String()

@@ -20,6 +20,8 @@ import (
 func PublicationState(p publish.Publication, zone *time.Location) (ui.State, string) {
 	changes := !p.DueAt.IsZero() // since the last result
 	switch {
+	case !p.Deadline.IsZero():
+		return ui.Wait, PendingOutcome(p, zone)
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
 		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone),
 			menuMessage(p.Platform, p.Message))
@@ -41,6 +43,15 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	default:
 		return ui.Run, text.PublishUnderWay
 	}
+}
+
+// PendingOutcome explains that a platform has accepted a menu, and reports its outcome later.
+func PendingOutcome(p publish.Publication, zone *time.Location) string {
+	words := fmt.Sprintf(text.PublishUnconfirmed, p.Platform, formatTime(p.Since, zone), formatTime(p.Deadline, zone))
+	if p.PublishedAt.IsZero() {
+		return words
+	}
+	return sentences(words, fmt.Sprintf(text.PublishOldShown, formatTime(p.PublishedAt, zone)))
 }
 
 // missingText reports the objects that a platform lacks, with the reason of the first.
@@ -142,7 +153,7 @@ func statusWords(message string) string {
 }
 
 // PublishResult explains whether platforms have the menu changes of a request.
-func PublishResult(found []console.Publishing) ui.Cause {
+func PublishResult(found []console.Publishing, zone *time.Location) ui.Cause {
 	cause, parts, pending := ui.Cause{State: ui.OK}, make([]string, len(found)), false
 	for i, p := range found {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
@@ -154,7 +165,10 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		default:
 			pending = true
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
-			if p.Message != "" {
+			if !p.Until.IsZero() {
+				parts[i] = fmt.Sprintf(text.MenuUnconfirmed, p.Platform, stores, formatTime(p.Since, zone),
+					formatTime(p.Until, zone))
+			} else if p.Message != "" {
 				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message))
 			}
 			if cause.State == ui.OK {

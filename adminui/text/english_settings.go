@@ -116,6 +116,8 @@ const (
 		"%s again."
 	PublishFailed      = "The menu was not published: %s"
 	PublishWaits       = "The menu is waiting to be published: %s"
+	PublishUnconfirmed = "Waiting for %s to confirm the menu, since %s, until %s."
+	PublishOldShown    = "It shows the menu of %s."
 	PublishUnderWay    = "The menu is being published."
 	PublishWithout     = "Published without %s (%s): %s"
 	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub to " +

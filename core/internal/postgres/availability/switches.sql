@@ -134,18 +134,26 @@ ON CONFLICT (business_id, store_id, kind, name) DO UPDATE
 SET available = excluded.available, at = greatest(stored.at, excluded.at)
 
 -- name: waiting_switches
--- The waiting calls of a request, which were created within a minute, and its publications.
-SELECT call.platform, coalesce(queued.note, '')
+-- The waiting and pending calls of a request, which were created within a minute, and its publications.
+SELECT call.platform, CASE WHEN call.state = 'pending' THEN call.message ELSE coalesce(queued.note, '') END
 FROM calls call
 LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE call.business_id = ?business
     AND call.id >= ?first::uuid
     AND call.id < ?last::uuid
     AND call.kind IN (?store_action, ?item_action)
-    AND call.state = 'waiting'
+    AND call.state IN ('waiting', 'pending')
     AND call.payload::jsonb ->> 'reference' = ?reference::uuid::text
 UNION ALL
-SELECT platform, note
+SELECT
+    platform,
+    CASE
+        WHEN note = '' AND sent_menu IS NOT NULL THEN 'accepted at '
+            || to_char(sent_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            || ', waiting for the outcome until '
+            || to_char(sent_deadline AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+        ELSE note
+    END
 FROM publications
 WHERE business_id = ?business AND ?reference::uuid = ANY (publish_requests)
 ORDER BY 1

@@ -71,12 +71,12 @@ func (q Store) Settle(ctx context.Context, task outcome.Task, report outcome.Rep
 func (q Store) apply(ctx context.Context, tx bun.Conn, box *outbox.Outbox, task outcome.Task,
 	report outcome.Report) (outcome.Effect, []core.Event, error) {
 	c := outbox.Call{Business: task.Business, ID: task.CallID, At: q.db.Clock().Now()}
-	var payload, message string
+	var payload string
 	var attempts int
 	var pending bool
 	err := tx.QueryRowContext(ctx, queries.With("read_pending", postgres.Args{
 		"business": task.Business, "id": task.CallID,
-	})).Scan(&c.Kind, &c.Platform, &c.OrderingKey, &c.Order, &payload, &attempts, &message, &pending)
+	})).Scan(&c.Kind, &c.Platform, &c.OrderingKey, &c.Order, &payload, &attempts, &pending)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !pending {
 		return outcome.Repeated, nil, tasks.End(ctx, q.db, tx,
 			tasks.Ended{Business: task.Business, CallID: task.CallID, State: tasks.Superseded})
@@ -93,13 +93,12 @@ func (q Store) apply(ctx context.Context, tx bun.Conn, box *outbox.Outbox, task 
 	if err != nil {
 		return "", nil, err
 	}
-	events, err := q.settle(ctx, tx, c, result, message)
+	events, err := q.settle(ctx, tx, c, result)
 	return outcome.Settled, events, err
 }
 
-// settle ends a pending call with its outcome. The message of the response stays if the outcome has none.
-func (q Store) settle(ctx context.Context, tx bun.Conn, c outbox.Call, result relay.Outcome,
-	message string) ([]core.Event, error) {
+// settle ends a pending call with its outcome.
+func (q Store) settle(ctx context.Context, tx bun.Conn, c outbox.Call, result relay.Outcome) ([]core.Event, error) {
 	state, ended := relay.Done, tasks.Ended{Business: c.Business, CallID: c.ID, State: outcome.Done}
 	if result.State != outcome.Done {
 		state, ended.State = relay.Failed, outcome.Failed
@@ -114,7 +113,7 @@ func (q Store) settle(ctx context.Context, tx bun.Conn, c outbox.Call, result re
 	}
 	list, err := End(ctx, tx, queries.With("settle", postgres.Args{
 		"business": c.Business, "id": c.ID, "state": state,
-		"message": postgres.CleanText(cmp.Or(result.Message, message)), "result": postgres.CleanText(rejected),
+		"message": postgres.CleanText(result.Message), "result": postgres.CleanText(rejected),
 		"now": c.At, "ended": EndedColumns,
 	}))
 	if err != nil {

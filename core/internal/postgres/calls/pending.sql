@@ -1,6 +1,6 @@
 -- name: read_pending
 -- A call whose outcome an aggregator reports.
-SELECT kind, platform, ordering_key, order_id, payload, attempts, message, state = 'pending'
+SELECT kind, platform, ordering_key, order_id, payload, attempts, state = 'pending'
 FROM calls
 WHERE business_id = ?business AND id = ?id
 FOR UPDATE

@@ -77,19 +77,30 @@ SELECT
     problems,
     note,
     coalesce(published_at, 'epoch'),
-    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END
+    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END,
+    coalesce(sent_at, 'epoch'),
+    coalesce(sent_deadline, 'epoch'),
+    sent_task
 FROM publications
 WHERE business_id = ?business AND store_id = ANY (?stores)
 
 -- name: published_by
 -- The publications that a request changed last, by platform and state. One that a later request has changed
 -- counts for that request.
-SELECT platform, outcome, count(*), max(CASE WHEN outcome = 'failed' THEN message ELSE note END)
+SELECT
+    platform,
+    outcome,
+    count(*),
+    max(CASE WHEN outcome = 'failed' THEN message ELSE note END),
+    coalesce(min(sent_at), 'epoch'),
+    coalesce(min(sent_deadline), 'epoch')
 FROM (
     SELECT
         platform,
         message,
         note,
+        sent_at,
+        sent_deadline,
         CASE
             WHEN pending_references @> ARRAY[?reference::uuid]
                 OR outcome_reference IS DISTINCT FROM ?reference AND available_at < 'infinity' THEN 'waiting'

@@ -52,7 +52,7 @@ DELETE FROM outcome_tasks
 WHERE (business_id, platform, reference) IN (
     SELECT business_id, platform, reference
     FROM outcome_tasks
-    WHERE expires_at <= ?now - CASE WHEN state = 'pending' THEN interval '1 day' ELSE interval '0' END
+    WHERE expires_at <= ?now::timestamptz - CASE WHEN state = 'pending' THEN interval '1 day' ELSE interval '0' END
     LIMIT 1000
     FOR UPDATE SKIP LOCKED
 )
