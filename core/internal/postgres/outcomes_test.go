@@ -1,0 +1,154 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/outcomes"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/outcome"
+	publishing "github.com/servery-hub/servery/core/publish"
+)
+
+// outcomeHarness is a publishHarness whose store s1 has a claimed publication on platform a.
+type outcomeHarness struct {
+	*publishHarness
+	outcomes outcomes.Store
+}
+
+func newOutcomeHarness(t *testing.T) *outcomeHarness {
+	t.Helper()
+	p := newPublishHarness(t)
+	return &outcomeHarness{p, outcomes.New(p.db, calls.New(p.db), func(string, outcome.Effect) {})}
+}
+
+// change changes the menu of s1 and claims its publication on platform a.
+func (o *outcomeHarness) change(owner core.ID, price int) publishing.Work {
+	o.t.Helper()
+	o.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, price))
+	o.clock.Advance(2 * time.Second)
+	return o.claimed(owner)
+}
+
+// claimed claims the publication of s1 on platform a. Others are published.
+func (o *outcomeHarness) claimed(owner core.ID) (found publishing.Work) {
+	o.t.Helper()
+	work, _ := o.claim(owner)
+	for _, w := range work {
+		if w.StoreRef == "s1" && w.Platform == "a" {
+			found = w
+		} else {
+			o.finish(owner, o.published(w))
+		}
+	}
+	require.NotZero(o.t, found.StoreID)
+	if found.Attempts == 0 {
+		found.CallID = core.NewID(o.clock.Now())
+	}
+	return found
+}
+
+// accept stores that the platform has accepted a menu as a task.
+func (o *outcomeHarness) accept(owner core.ID, w publishing.Work, task string) {
+	o.t.Helper()
+	r := o.published(w)
+	if w.Sent != nil {
+		r.Replaced = w.Sent.CallID
+	}
+	r.State, r.Sent = publishing.Pending, &publishing.SentMenu{Task: task, CallID: w.CallID, Since: o.clock.Now(),
+		Deadline: o.clock.Now().Add(time.Hour), Version: w.Version, Attempts: 1, Reference: w.Reference,
+		PendingRequests: w.PendingRequests, ExplicitRequests: w.ExplicitRequests, Digest: []byte("sent")}
+	o.finish(owner, r)
+}
+
+func (o *outcomeHarness) report(task string, state outcome.State) (outcome.Effect, error) {
+	return o.outcomes.Settle(o.t.Context(), o.business, "a", outcome.Report{Reference: task, State: state})
+}
+
+func (o *outcomeHarness) requireEffect(effect outcome.Effect, task string, state outcome.State) {
+	o.t.Helper()
+	got, err := o.report(task, state)
+	require.NoError(o.t, err)
+	require.Equal(o.t, effect, got)
+}
+
+func (o *outcomeHarness) publication() publishing.Publication {
+	o.t.Helper()
+	list, err := o.queue.List(o.t.Context(), o.business, publishing.Filter{StoreRef: "s1", Platform: "a", Limit: 1})
+	require.NoError(o.t, err)
+	return list[0]
+}
+
+func TestPendingMenuIsClaimedAtItsDeadline(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.accept(me, o.change(me, 5), "T")
+	require.Equal(t, "T", o.publication().Task)
+	o.clock.Advance(59 * time.Minute)
+	o.queue = publications.New(o.db) // of another process
+	_, names := o.claim(other)
+	require.Empty(t, names)
+	o.clock.Advance(2 * time.Minute)
+	w := o.claimed(other)
+	require.Equal(t, "T", w.Sent.Task)
+	require.True(t, w.SentKnown)
+	require.Equal(t, w.Version, w.Sent.Version)
+	o.requireEffect(outcome.Settled, "T", outcome.Done) // the report wins over a claim
+	require.Equal(t, publishing.Published, o.publication().State)
+	require.Zero(t, o.publication().Deadline)
+}
+
+func TestOutcomeOfACrashedAttemptIsApplied(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.change(me, 5) // sent, and the process dies
+	o.requireEffect(outcome.Early, "T", outcome.Failed)
+	o.requireEffect(outcome.Early, "T", outcome.Done)
+	o.clock.Advance(2 * time.Minute)
+	o.accept(other, o.claimed(other), "T")
+	require.Equal(t, publishing.Published, o.publication().State)
+	require.Zero(t, o.publication().Deadline)
+	o.requireEffect(outcome.Repeated, "T", outcome.Failed)
+}
+
+func TestOldReportDoesNotSettleTheNextTask(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.change(me, 5)
+	o.requireEffect(outcome.Early, "T", outcome.Done)
+	o.clock.Advance(20 * time.Minute)
+	o.accept(other, o.claimed(other), "T")
+	require.NotZero(t, o.publication().Deadline)
+}
+
+func TestReportWaitsWhileANewerMenuIsSent(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.accept(me, o.change(me, 5), "T-1")
+	newer := o.change(me, 6)
+	_, err := o.report("T-1", outcome.Done)
+	require.Equal(t, core.Unavailable, core.CodeOf(err))
+	o.accept(me, newer, "T-2")
+	o.requireEffect(outcome.Superseded, "T-1", outcome.Done)
+	require.Equal(t, "T-2", o.publication().Task)
+	o.requireEffect(outcome.Settled, "T-2", outcome.Failed)
+	require.Equal(t, publishing.Failed, o.publication().State)
+}
+
+func TestRacingReportAndResponseSettleOnce(t *testing.T) {
+	o := newOutcomeHarness(t)
+	for n := range 10 {
+		w, task := o.change(me, 10+n), fmt.Sprint("T-", n)
+		var both sync.WaitGroup
+		both.Go(func() {
+			_, err := o.report(task, outcome.Done)
+			require.NoError(t, err)
+		})
+		o.accept(me, w, task)
+		both.Wait()
+		require.Equal(t, publishing.Published, o.publication().State)
+		require.Zero(t, o.publication().Deadline)
+	}
+}
