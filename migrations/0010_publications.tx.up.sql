@@ -21,6 +21,7 @@ CREATE TABLE publications (
     message            text NOT NULL DEFAULT '',    -- the reason, for people
     left_out           text NOT NULL DEFAULT '[]',  -- JSON: findings of the rules of the platform
     problems           text NOT NULL DEFAULT '[]',  -- JSON: rejections of the aggregator
+    warnings           text NOT NULL DEFAULT '[]',  -- JSON: findings about objects that the platform lists
     outcome_reference  uuid,                        -- the reference in the event of the outcome
     digest             bytea,                       -- of the menu on the platform; null: unknown
     state_unknown      boolean NOT NULL DEFAULT false, -- another call changed the platform since the claim

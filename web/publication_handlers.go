@@ -19,6 +19,7 @@ type publicationBody struct {
 	Status        publish.State     `json:"status"`
 	Message       string            `json:"message,omitzero"`
 	Errors        []publish.Problem `json:"errors"`
+	Warnings      []publish.Problem `json:"warnings,omitempty"`
 	Reference     string            `json:"reference,omitzero"`
 	PublishedAt   time.Time         `json:"published_at,omitzero"`
 	SettledAt     time.Time         `json:"settled_at,omitzero"`
@@ -38,7 +39,7 @@ type pendingOutcome struct {
 
 func publicationOf(p publish.Publication) publicationBody {
 	body := publicationBody{
-		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
+		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors, Warnings: p.Warnings,
 		PublishedAt: p.PublishedAt.UTC(),
 		SettledAt:   p.UpdatedAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
 	}

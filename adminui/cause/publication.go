@@ -34,6 +34,9 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 		return ui.Warn, missingText(p.Errors)
 	case p.State == publish.Published && changes:
 		return ui.Run, fmt.Sprintf(text.PublishOldGoes, formatTime(p.PublishedAt, zone))
+	case p.State == publish.Published && len(p.Warnings) > 0:
+		return ui.OK, fmt.Sprintf(text.PublishWarnings, ui.Count(len(p.Warnings), text.OneWarning, text.Warnings_),
+			p.Warnings[0].Message)
 	case p.State == publish.Published:
 		return ui.OK, ""
 	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:

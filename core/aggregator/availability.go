@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -60,20 +61,21 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 	if err != nil {
 		return relay.Outcome{}, err
 	}
-	outcome := publishOutcomeOf(read)
-	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
-		return outcome, nil
+	result := publishOutcomeOf(read)
+	problems, _ := outcome.Split(problemsOf(read.GetErrors()))
+	if result.State != relay.OutcomeDone || len(problems) == 0 {
+		return result, nil
 	}
 	if call.Kind == relay.StoreAction {
-		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
+		return relay.Outcome{State: relay.OutcomeFailed, Message: problems[0].Message}, nil
 	}
 	items, options := p.SentRefIDs()
-	outcome.Rejected = relay.Rejections(items, options, problemsOf(read.GetErrors()))
-	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
-		first := outcome.Rejected[0]
-		outcome.State = relay.OutcomeRetry
-		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
+	result.Rejected = relay.Rejections(items, options, problems)
+	if len(result.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
+		first := result.Rejected[0]
+		result.State = relay.OutcomeRetry
+		result.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
 			first.Message)
 	}
-	return outcome, nil
+	return result, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
@@ -238,11 +239,11 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 			return relay.Outcome{}, err
 		}
 		problems = problemsOf(read.GetErrors())
-		outcome := publishOutcomeOf(read)
-		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
-			outcome.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, outcome.Message)
+		result := publishOutcomeOf(read)
+		if result.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
+			result.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, result.Message)
 		}
-		return outcome, nil
+		return result, nil
 	})
 	sent.Problems = problems
 	return sent
@@ -258,8 +259,11 @@ func (p publication) responseSubject() pluginhost.Subject {
 
 func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	for _, e := range list {
-		problems = append(problems,
-			publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()})
+		p := publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()}
+		if e.GetSeverity() == pb.FindingSeverity_FINDING_SEVERITY_WARNING {
+			p.Severity = outcome.Warning
+		}
+		problems = append(problems, p)
 	}
 	return problems
 }

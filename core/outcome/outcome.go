@@ -27,6 +27,23 @@ type Problem struct {
 	RefID   string `json:"ref_id"` // empty if it concerns the whole menu
 	Code    string `json:"code"`   // identifies the rule, for programs
 	Message string `json:"message"`
+	// "" is an error; Warning means that the platform lists the object.
+	Severity string `json:"severity,omitempty"`
+}
+
+// Warning is the severity of a problem that does not keep an object off the platform.
+const Warning = "warning"
+
+// Split separates errors from warnings.
+func Split(list []Problem) (problems, warnings []Problem) {
+	for _, p := range list {
+		if p.Severity == Warning {
+			warnings = append(warnings, p)
+		} else {
+			problems = append(problems, p)
+		}
+	}
+	return problems, warnings
 }
 
 // Menu is the kind of a published menu. The other kinds are those of calls.

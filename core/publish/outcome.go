@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/retry"
 )
 
@@ -36,14 +37,15 @@ func digest(key core.ID, content []string) []byte {
 // sent.
 func renderResult(work Work, r Rendering, now time.Time) (result Result, send bool) {
 	work.PendingRequests = r.PendingRequests
-	result = Result{Work: work, State: Published, At: now, Omitted: limitProblems(r.Omitted), Message: r.Note,
-		PlatformStoreID: r.PlatformStoreID}
+	omitted, warnings := outcome.Split(r.Omitted)
+	result = Result{Work: work, State: Published, At: now, Omitted: limitProblems(omitted), Message: r.Note,
+		Warnings: limitProblems(warnings), PlatformStoreID: r.PlatformStoreID}
 	switch {
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
 		return result, false
 	case r.Unlisted != "":
-		result.State, result.Message, result.Omitted = Unlisted, r.Unlisted, nil
+		result.State, result.Message, result.Omitted, result.Warnings = Unlisted, r.Unlisted, nil, nil
 		if len(r.Content) == 0 {
 			return result, false
 		}
@@ -60,8 +62,8 @@ func renderResult(work Work, r Rendering, now time.Time) (result Result, send bo
 // finalResult returns the result after sending. The digest is set only if the platform accepted the menu.
 func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
-	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
-		sent.RetryAfter
+	result.At, result.RetryAt, result.RetryAfter = now, sent.RetryAt, sent.RetryAfter
+	result = result.withProblems(sent.Problems)
 	result.Uncounted = sent.Uncounted && sent.State == Waiting
 	if sent.State == Pending {
 		return result.await(sent.Task, now, sent.Deadline)
@@ -76,6 +78,14 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 		result.Message = sent.Message
 	}
 	return result
+}
+
+// withProblems adds what the aggregator reports about the menu.
+func (r Result) withProblems(list []Problem) Result {
+	problems, warnings := outcome.Split(list)
+	r.Problems = limitProblems(problems)
+	r.Warnings = limitProblems(append(slices.Clip(r.Warnings), warnings...))
+	return r
 }
 
 // schedule returns the retry schedule of publications. The first attempt includes the rendering.
@@ -158,8 +168,10 @@ func (r Result) Events() ([]core.Event, error) {
 			Platform  string    `json:"platform"`
 			Status    string    `json:"status"`
 			Errors    []Problem `json:"errors"`
+			Warnings  []Problem `json:"warnings,omitempty"`
 			At        int64     `json:"ts_utc"`
-		}{reference.String(), r.StoreRef, cmp.Or(r.EventPlatform, r.Platform), status, r.Errors(), r.At.UnixMilli()})
+		}{reference.String(), r.StoreRef, cmp.Or(r.EventPlatform, r.Platform), status, r.Errors(), r.Warnings,
+			r.At.UnixMilli()})
 		if err != nil {
 			return nil, fmt.Errorf("encoding the event: %w", err)
 		}

@@ -99,6 +99,7 @@ type Result struct {
 	Message         string
 	Omitted         []Problem
 	Problems        []Problem
+	Warnings        []Problem // about objects that the platform lists
 	Digest          []byte    // of the content that the platform now has
 	PlatformStoreID string    // the platform store's id after the platform accepts the menu
 	RetryAt         time.Time // of Waiting; of Pending: the deadline
@@ -135,6 +136,7 @@ type Publication struct {
 	State       State
 	Message     string
 	Errors      []Problem
+	Warnings    []Problem // about objects that the platform lists
 	Reference   core.ID   // the change that led to the outcome; zero before the first
 	PublishedAt time.Time // when the platform last accepted the menu; zero: never
 	UpdatedAt   time.Time // when the state was last updated

@@ -22,6 +22,7 @@ type SentMenu struct {
 	ExplicitRequests []core.ID `json:"explicit_requests"`
 	PendingRequests  []core.ID `json:"pending_requests"`
 	Omitted          []Problem `json:"omitted"`
+	Warnings         []Problem `json:"warnings"`
 	Message          string    `json:"message"`
 	Digest           []byte    `json:"digest"`
 	PlatformStoreID  string    `json:"platform_store_id"`
@@ -45,7 +46,7 @@ func (r Result) await(task string, since, deadline time.Time) Result {
 	r.State, r.Unchanged, r.RetryAt = Pending, false, deadline
 	r.Sent = &SentMenu{Task: task, CallID: r.CallID, Since: since, Deadline: deadline, Version: r.Version,
 		Attempts: r.Attempts + 1, Reference: r.Reference, ExplicitRequests: r.ExplicitRequests,
-		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Message: r.Message, Digest: r.Digest,
+		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Warnings: r.Warnings, Message: r.Message, Digest: r.Digest,
 		PlatformStoreID: r.PlatformStoreID}
 	r.Digest = nil // the platform may have either menu
 	return r
@@ -67,15 +68,14 @@ func overdue(work Work, now time.Time) (result Result, ok bool) {
 func (s *SentMenu) result(work Work, now time.Time) Result {
 	work.Version, work.CallID, work.Reference, work.Attempts = s.Version, s.CallID, s.Reference, s.Attempts
 	work.ExplicitRequests, work.PendingRequests = s.ExplicitRequests, s.PendingRequests
-	return Result{Work: work, State: Published, Message: s.Message, Omitted: s.Omitted, Digest: s.Digest,
+	return Result{Work: work, State: Published, Message: s.Message, Omitted: s.Omitted, Warnings: s.Warnings, Digest: s.Digest,
 		PlatformStoreID: s.PlatformStoreID, At: now}
 }
 
 // Settle returns the result of a menu whose outcome the aggregator reports. A failed one that may be sent again
 // waits for that, as often as the schedule allows. It is sent with another idempotency key.
 func (s *SentMenu) Settle(work Work, report outcome.Report, now time.Time) Result {
-	result := s.result(work, now)
-	result.Problems = limitProblems(report.Problems)
+	result := s.result(work, now).withProblems(report.Problems)
 	if report.State == outcome.Done {
 		if report.Message != "" {
 			result.Message = report.Message

@@ -10,6 +10,7 @@ import (
 
 // ReportedOutcome returns the outcome that an aggregator reports later for a call.
 func ReportedOutcome(kind Kind, payload []byte, r outcome.Report) (Outcome, error) {
+	r.Problems, _ = outcome.Split(r.Problems)
 	o := Outcome{State: r.State, Message: r.Message}
 	if o.State != OutcomeDone {
 		o.Message = r.Reason()

@@ -23,55 +23,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type FindingSeverity int32
-
-const (
-	FindingSeverity_FINDING_SEVERITY_UNSPECIFIED FindingSeverity = 0 // error
-	FindingSeverity_FINDING_SEVERITY_ERROR       FindingSeverity = 1 // the platform does not list the object
-	FindingSeverity_FINDING_SEVERITY_WARNING     FindingSeverity = 2 // the platform lists it, and people see the finding
-)
-
-// Enum value maps for FindingSeverity.
-var (
-	FindingSeverity_name = map[int32]string{
-		0: "FINDING_SEVERITY_UNSPECIFIED",
-		1: "FINDING_SEVERITY_ERROR",
-		2: "FINDING_SEVERITY_WARNING",
-	}
-	FindingSeverity_value = map[string]int32{
-		"FINDING_SEVERITY_UNSPECIFIED": 0,
-		"FINDING_SEVERITY_ERROR":       1,
-		"FINDING_SEVERITY_WARNING":     2,
-	}
-)
-
-func (x FindingSeverity) Enum() *FindingSeverity {
-	p := new(FindingSeverity)
-	*p = x
-	return p
-}
-
-func (x FindingSeverity) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (FindingSeverity) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_menu_proto_enumTypes[0].Descriptor()
-}
-
-func (FindingSeverity) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_menu_proto_enumTypes[0]
-}
-
-func (x FindingSeverity) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use FindingSeverity.Descriptor instead.
-func (FindingSeverity) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{0}
-}
-
 type ItemsChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"` // in the first chunk only
@@ -1721,11 +1672,7 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
 	"storeRefId\x12*\n" +
-	"\x11platform_store_id\x18\x03 \x01(\tR\x0fplatformStoreId*m\n" +
-	"\x0fFindingSeverity\x12 \n" +
-	"\x1cFINDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n" +
-	"\x16FINDING_SEVERITY_ERROR\x10\x01\x12\x1c\n" +
-	"\x18FINDING_SEVERITY_WARNING\x10\x02B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x11platform_store_id\x18\x03 \x01(\tR\x0fplatformStoreIdB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_menu_proto_rawDescOnce sync.Once
@@ -1739,57 +1686,56 @@ func file_servery_plugin_v1_menu_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_menu_proto_rawDescData
 }
 
-var file_servery_plugin_v1_menu_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_menu_proto_goTypes = []any{
-	(FindingSeverity)(0),  // 0: servery.plugin.v1.FindingSeverity
-	(*ItemsChunk)(nil),    // 1: servery.plugin.v1.ItemsChunk
-	(*FindingsChunk)(nil), // 2: servery.plugin.v1.FindingsChunk
-	(*Finding)(nil),       // 3: servery.plugin.v1.Finding
-	(*MenuChunk)(nil),     // 4: servery.plugin.v1.MenuChunk
-	(*RenderedChunk)(nil), // 5: servery.plugin.v1.RenderedChunk
-	(*Store)(nil),         // 6: servery.plugin.v1.Store
-	(*Timing)(nil),        // 7: servery.plugin.v1.Timing
-	(*Slot)(nil),          // 8: servery.plugin.v1.Slot
-	(*LocalName)(nil),     // 9: servery.plugin.v1.LocalName
-	(*Category)(nil),      // 10: servery.plugin.v1.Category
-	(*Item)(nil),          // 11: servery.plugin.v1.Item
-	(*KeyValueGroup)(nil), // 12: servery.plugin.v1.KeyValueGroup
-	(*KeyValue)(nil),      // 13: servery.plugin.v1.KeyValue
-	(*OptionGroup)(nil),   // 14: servery.plugin.v1.OptionGroup
-	(*Option)(nil),        // 15: servery.plugin.v1.Option
-	(*Tax)(nil),           // 16: servery.plugin.v1.Tax
-	(*Charge)(nil),        // 17: servery.plugin.v1.Charge
-	(*UnlistRequest)(nil), // 18: servery.plugin.v1.UnlistRequest
-	(*Call)(nil),          // 19: servery.plugin.v1.Call
+	(*ItemsChunk)(nil),    // 0: servery.plugin.v1.ItemsChunk
+	(*FindingsChunk)(nil), // 1: servery.plugin.v1.FindingsChunk
+	(*Finding)(nil),       // 2: servery.plugin.v1.Finding
+	(*MenuChunk)(nil),     // 3: servery.plugin.v1.MenuChunk
+	(*RenderedChunk)(nil), // 4: servery.plugin.v1.RenderedChunk
+	(*Store)(nil),         // 5: servery.plugin.v1.Store
+	(*Timing)(nil),        // 6: servery.plugin.v1.Timing
+	(*Slot)(nil),          // 7: servery.plugin.v1.Slot
+	(*LocalName)(nil),     // 8: servery.plugin.v1.LocalName
+	(*Category)(nil),      // 9: servery.plugin.v1.Category
+	(*Item)(nil),          // 10: servery.plugin.v1.Item
+	(*KeyValueGroup)(nil), // 11: servery.plugin.v1.KeyValueGroup
+	(*KeyValue)(nil),      // 12: servery.plugin.v1.KeyValue
+	(*OptionGroup)(nil),   // 13: servery.plugin.v1.OptionGroup
+	(*Option)(nil),        // 14: servery.plugin.v1.Option
+	(*Tax)(nil),           // 15: servery.plugin.v1.Tax
+	(*Charge)(nil),        // 16: servery.plugin.v1.Charge
+	(*UnlistRequest)(nil), // 17: servery.plugin.v1.UnlistRequest
+	(*Call)(nil),          // 18: servery.plugin.v1.Call
+	(FindingSeverity)(0),  // 19: servery.plugin.v1.FindingSeverity
 	(*Decision)(nil),      // 20: servery.plugin.v1.Decision
 }
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
-	19, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
-	11, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
-	3,  // 2: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	0,  // 3: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
-	19, // 4: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
-	6,  // 5: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
-	10, // 6: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
-	11, // 7: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
-	14, // 8: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	15, // 9: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
-	16, // 10: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
-	17, // 11: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
+	18, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
+	10, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
+	2,  // 2: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
+	19, // 3: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
+	18, // 4: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	5,  // 5: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
+	9,  // 6: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
+	10, // 7: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
+	13, // 8: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	14, // 9: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
+	15, // 10: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
+	16, // 11: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
 	20, // 12: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
-	7,  // 13: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
-	9,  // 14: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 15: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
-	9,  // 16: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	7,  // 17: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
-	9,  // 18: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	12, // 19: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	13, // 20: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	9,  // 21: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	9,  // 22: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	12, // 23: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	19, // 24: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	6,  // 13: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 14: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
+	7,  // 15: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
+	8,  // 16: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
+	6,  // 17: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 18: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 19: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	12, // 20: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	8,  // 21: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 22: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 23: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	18, // 24: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
 	25, // [25:25] is the sub-list for method output_type
 	25, // [25:25] is the sub-list for method input_type
 	25, // [25:25] is the sub-list for extension type_name
@@ -1809,14 +1755,13 @@ func file_servery_plugin_v1_menu_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_menu_proto_rawDesc), len(file_servery_plugin_v1_menu_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      0,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_servery_plugin_v1_menu_proto_goTypes,
 		DependencyIndexes: file_servery_plugin_v1_menu_proto_depIdxs,
-		EnumInfos:         file_servery_plugin_v1_menu_proto_enumTypes,
 		MessageInfos:      file_servery_plugin_v1_menu_proto_msgTypes,
 	}.Build()
 	File_servery_plugin_v1_menu_proto = out.File

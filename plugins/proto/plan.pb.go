@@ -78,6 +78,55 @@ func (OutcomeState) EnumDescriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{0}
 }
 
+type FindingSeverity int32
+
+const (
+	FindingSeverity_FINDING_SEVERITY_UNSPECIFIED FindingSeverity = 0 // error
+	FindingSeverity_FINDING_SEVERITY_ERROR       FindingSeverity = 1 // the platform does not list the object
+	FindingSeverity_FINDING_SEVERITY_WARNING     FindingSeverity = 2 // the platform lists it, and people see the finding
+)
+
+// Enum value maps for FindingSeverity.
+var (
+	FindingSeverity_name = map[int32]string{
+		0: "FINDING_SEVERITY_UNSPECIFIED",
+		1: "FINDING_SEVERITY_ERROR",
+		2: "FINDING_SEVERITY_WARNING",
+	}
+	FindingSeverity_value = map[string]int32{
+		"FINDING_SEVERITY_UNSPECIFIED": 0,
+		"FINDING_SEVERITY_ERROR":       1,
+		"FINDING_SEVERITY_WARNING":     2,
+	}
+)
+
+func (x FindingSeverity) Enum() *FindingSeverity {
+	p := new(FindingSeverity)
+	*p = x
+	return p
+}
+
+func (x FindingSeverity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FindingSeverity) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_plan_proto_enumTypes[1].Descriptor()
+}
+
+func (FindingSeverity) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_plan_proto_enumTypes[1]
+}
+
+func (x FindingSeverity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FindingSeverity.Descriptor instead.
+func (FindingSeverity) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{1}
+}
+
 // Decision is either a plan or a reason to send nothing.
 type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -86,8 +135,9 @@ type Decision struct {
 	//	*Decision_Plan
 	//	*Decision_Skip
 	Outcome isDecision_Outcome `protobuf_oneof:"outcome"`
-	// For Menu.Render: objects that the aggregator's format cannot express. The plan
-	// omits them, and the publication lists them as errors.
+	// For Menu.Render: objects that break the aggregator's rules, or that its format
+	// cannot express. The plan omits them, and the publication lists them as errors. A
+	// plan has the objects of warnings.
 	LeftOut       []*PublishError `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -614,12 +664,14 @@ func (x *PublishOutcome) GetExpiresAfterSeconds() uint32 {
 }
 
 // PublishError is one object that the aggregator rejected, or that the plan left out.
+// As a warning, it is a finding about an object that the platform lists.
 type PublishError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // store, category, item, option_group, option, tax or charge
 	RefId         string                 `protobuf:"bytes,2,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
 	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // of the aggregator or of the plugin
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	Severity      FindingSeverity        `protobuf:"varint,5,opt,name=severity,proto3,enum=servery.plugin.v1.FindingSeverity" json:"severity,omitempty"` // error by default; the menu has the object of a warning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -682,6 +734,13 @@ func (x *PublishError) GetMessage() string {
 	return ""
 }
 
+func (x *PublishError) GetSeverity() FindingSeverity {
+	if x != nil {
+		return x.Severity
+	}
+	return FindingSeverity_FINDING_SEVERITY_UNSPECIFIED
+}
+
 var File_servery_plugin_v1_plan_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_plan_proto_rawDesc = "" +
@@ -735,18 +794,23 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x127\n" +
 	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\x12\x1c\n" +
 	"\treference\x18\x04 \x01(\tR\treference\x122\n" +
-	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\"k\n" +
+	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\"\xab\x01\n" +
 	"\fPublishError\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x15\n" +
 	"\x06ref_id\x18\x02 \x01(\tR\x05refId\x12\x12\n" +
 	"\x04code\x18\x03 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage*\x93\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12>\n" +
+	"\bseverity\x18\x05 \x01(\x0e2\".servery.plugin.v1.FindingSeverityR\bseverity*\x93\x01\n" +
 	"\fOutcomeState\x12\x1d\n" +
 	"\x19OUTCOME_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12OUTCOME_STATE_DONE\x10\x01\x12\x18\n" +
 	"\x14OUTCOME_STATE_FAILED\x10\x02\x12\x19\n" +
 	"\x15OUTCOME_STATE_PENDING\x10\x03\x12\x17\n" +
-	"\x13OUTCOME_STATE_RETRY\x10\x04B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x13OUTCOME_STATE_RETRY\x10\x04*m\n" +
+	"\x0fFindingSeverity\x12 \n" +
+	"\x1cFINDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16FINDING_SEVERITY_ERROR\x10\x01\x12\x1c\n" +
+	"\x18FINDING_SEVERITY_WARNING\x10\x02B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_plan_proto_rawDescOnce sync.Once
@@ -760,40 +824,42 @@ func file_servery_plugin_v1_plan_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_plan_proto_rawDescData
 }
 
-var file_servery_plugin_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_servery_plugin_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_servery_plugin_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_servery_plugin_v1_plan_proto_goTypes = []any{
 	(OutcomeState)(0),        // 0: servery.plugin.v1.OutcomeState
-	(*Decision)(nil),         // 1: servery.plugin.v1.Decision
-	(*Plan)(nil),             // 2: servery.plugin.v1.Plan
-	(*SecretHeader)(nil),     // 3: servery.plugin.v1.SecretHeader
-	(*SuccessRule)(nil),      // 4: servery.plugin.v1.SuccessRule
-	(*Response)(nil),         // 5: servery.plugin.v1.Response
-	(*InterpretRequest)(nil), // 6: servery.plugin.v1.InterpretRequest
-	(*PublishOutcome)(nil),   // 7: servery.plugin.v1.PublishOutcome
-	(*PublishError)(nil),     // 8: servery.plugin.v1.PublishError
-	nil,                      // 9: servery.plugin.v1.Plan.QueryEntry
-	nil,                      // 10: servery.plugin.v1.Plan.HeadersEntry
-	nil,                      // 11: servery.plugin.v1.Response.HeadersEntry
-	(*Call)(nil),             // 12: servery.plugin.v1.Call
+	(FindingSeverity)(0),     // 1: servery.plugin.v1.FindingSeverity
+	(*Decision)(nil),         // 2: servery.plugin.v1.Decision
+	(*Plan)(nil),             // 3: servery.plugin.v1.Plan
+	(*SecretHeader)(nil),     // 4: servery.plugin.v1.SecretHeader
+	(*SuccessRule)(nil),      // 5: servery.plugin.v1.SuccessRule
+	(*Response)(nil),         // 6: servery.plugin.v1.Response
+	(*InterpretRequest)(nil), // 7: servery.plugin.v1.InterpretRequest
+	(*PublishOutcome)(nil),   // 8: servery.plugin.v1.PublishOutcome
+	(*PublishError)(nil),     // 9: servery.plugin.v1.PublishError
+	nil,                      // 10: servery.plugin.v1.Plan.QueryEntry
+	nil,                      // 11: servery.plugin.v1.Plan.HeadersEntry
+	nil,                      // 12: servery.plugin.v1.Response.HeadersEntry
+	(*Call)(nil),             // 13: servery.plugin.v1.Call
 }
 var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
-	2,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
-	8,  // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
-	9,  // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
-	10, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
-	3,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
-	4,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
-	11, // 6: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
-	12, // 7: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
-	5,  // 8: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
+	3,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
+	9,  // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
+	10, // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
+	11, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
+	4,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	5,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
+	12, // 6: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
+	13, // 7: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
+	6,  // 8: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
 	0,  // 9: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	8,  // 10: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 10: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
+	1,  // 11: servery.plugin.v1.PublishError.severity:type_name -> servery.plugin.v1.FindingSeverity
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_plan_proto_init() }
@@ -811,7 +877,7 @@ func file_servery_plugin_v1_plan_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_plan_proto_rawDesc), len(file_servery_plugin_v1_plan_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,

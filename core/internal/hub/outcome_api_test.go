@@ -309,3 +309,26 @@ func TestAcknowledgementEndsWithItsOutcome(t *testing.T) {
 	require.Equal(t, []string{"failed", "too late"}, []string{state, message})
 	l.requireEffect("the outcome is known", `{"task":"A-1","state":"done"}`)
 }
+
+func TestWarningsDoNotBlockWhatTheyName(t *testing.T) {
+	l := newLaterClient(t)
+	l.sendMenu("s1", `{"categories":[{"ref_id":"mains","name":"Mains","sub_categories":[]}],
+		"items":[{"ref_id":"soup","title":"Soup?","price":5,"category_ref_ids":["mains"]},
+		{"ref_id":"rice","title":"Rice!","price":5,"category_ref_ids":["mains"]}],
+		"option_groups":[{"ref_id":"size","title":"Size","item_ref_ids":["soup"]}]}`)
+	found := l.awaitPending("T-1")
+	require.Equal(t, `["Soup?"]`, l.aggregators.requests()[0].body)
+	require.Nil(t, found["warnings"])
+	l.requireEffect("outcome recorded", `{"task":"T-1","state":"done"}`)
+	event := l.awaitEvents(1)["p"]
+	found = l.publication()
+	require.Equal(t, event["warnings"], found["warnings"])
+	require.Equal(t, event["errors"], found["errors"])
+	require.Contains(t, fmt.Sprint(found["warnings"]), "code:incomplete entity:category message:has no description")
+	require.NotContains(t, fmt.Sprint(found["warnings"]), "entity:item")
+	require.Contains(t, fmt.Sprint(found["errors"]), "rice")
+	require.NotContains(t, fmt.Sprint(found["errors"]), "soup")
+	menu := l.awaitCallback(2)
+	require.Contains(t, fmt.Sprint(menu["items"]), "rule:question severity:warning")
+	require.Contains(t, fmt.Sprint(menu["items"]), "rule:loud]")
+}

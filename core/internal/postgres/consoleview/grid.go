@@ -128,8 +128,8 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 	for rows.Next() {
 		var store int64
 		var p publish.Publication
-		var leftOut, problems []byte
-		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &p.Note,
+		var leftOut, problems, warnings []byte
+		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &warnings, &p.Note,
 			&p.PublishedAt, &p.DueAt, &p.Since, &p.Deadline, &p.Task); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
@@ -140,6 +140,9 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		if err := json.Unmarshal(problems, &result.Problems); err != nil {
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
+		}
+		if err := json.Unmarshal(warnings, &p.Warnings); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		p.Errors = result.Errors()

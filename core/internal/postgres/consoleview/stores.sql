@@ -75,6 +75,7 @@ SELECT
     message,
     left_out,
     problems,
+    warnings,
     note,
     coalesce(published_at, 'epoch'),
     CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END,

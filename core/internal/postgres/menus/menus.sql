@@ -9,7 +9,7 @@ JOIN store_overrides override
     AND override.id = finding.item_id
 JOIN catalogue_entities entity
     ON entity.business_id = finding.business_id AND entity.kind = 1 AND entity.id = finding.item_id
-WHERE finding.business_id = ?business AND finding.platform = ?platform
+WHERE finding.business_id = ?business AND finding.platform = ?platform AND NOT finding.warning
 ORDER BY entity.name, finding.rule
 
 -- name: versions

@@ -136,6 +136,10 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
 	if err != nil {
 		return nil, err
 	}
+	warnings, err := json.Marshal(append([]publish.Problem{}, r.Warnings...))
+	if err != nil {
+		return nil, err
+	}
 	taken, platformStoreID := r.State == publish.Published && !r.Unchanged, ""
 	if taken {
 		platformStoreID = r.PlatformStoreID
@@ -144,7 +148,8 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
 		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
 		"pending_references": postgres.Array(r.PendingRequests),
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
-		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
+		"warnings": postgres.CleanText(string(warnings)),
+		"message":  postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
 		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "held": held,
 	}))

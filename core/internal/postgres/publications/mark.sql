@@ -72,6 +72,7 @@ SET
     message = '',
     left_out = '[]',
     problems = '[]',
+    warnings = '[]',
     sent_menu = NULL,
     sent_at = NULL,
     sent_deadline = NULL,

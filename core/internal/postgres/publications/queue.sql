@@ -170,6 +170,7 @@ SET
         SELECT reference FROM unnest(pending_references) reference WHERE reference <> ALL (?pending_references::uuid[])
     ),
     problems = CASE WHEN ?unchanged AND state = 'published' THEN problems ELSE ?problems END,
+    warnings = CASE WHEN ?unchanged AND state = 'published' THEN warnings ELSE ?warnings END,
     state = ?state,
     message = ?message,
     left_out = ?left_out,
@@ -191,6 +192,7 @@ SELECT
     publication.message,
     publication.left_out,
     publication.problems,
+    publication.warnings,
     publication.outcome_reference,
     publication.published_at,
     publication.settled_at,

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -35,13 +36,52 @@ func send(path string, body any) (*sdk.Decision, error) {
 	return sdk.Send(&sdk.Plan{Endpoint: "gateway", Method: "POST", Path: path, Body: text})
 }
 
-// Render sends the names of the items.
+// CheckItems warns about questions, and rejects shouting.
+func (later) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) (found []*sdk.Finding, err error) {
+	for _, item := range items {
+		if strings.HasSuffix(item.GetTitle(), "?") {
+			found = append(found, &sdk.Finding{RefId: item.GetRefId(), Rule: "question", Message: "is a question",
+				Severity: pb.FindingSeverity_FINDING_SEVERITY_WARNING})
+		}
+		if strings.HasSuffix(item.GetTitle(), "!") {
+			found = append(found, &sdk.Finding{RefId: item.GetRefId(), Rule: "loud", Message: "is too loud"})
+		}
+	}
+	return found, nil
+}
+
+// Render sends the names of the items. It omits empty option groups, and warns about categories and stores without a
+// description.
 func (later) Render(_ context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
-	names := []string{}
+	names, filled := []string{}, map[string]bool{}
 	for _, item := range menu.GetItems() {
 		names = append(names, item.GetTitle())
 	}
-	return send("/menus/"+menu.GetStore().GetRefId(), names)
+	for _, option := range menu.GetOptions() {
+		for _, group := range option.GetOptGrpRefIds() {
+			filled[group] = true
+		}
+	}
+	decision, err := send("/menus/"+menu.GetStore().GetRefId(), names)
+	if err != nil {
+		return nil, err
+	}
+	report := func(entity, ref, message string, severity pb.FindingSeverity) {
+		decision.LeftOut = append(decision.LeftOut, &sdk.PublishError{Entity: entity, RefId: ref, Code: "incomplete",
+			Message: message, Severity: severity})
+	}
+	for _, group := range menu.GetOptionGroups() {
+		if !filled[group.GetRefId()] {
+			report("option_group", group.GetRefId(), "has no options", pb.FindingSeverity_FINDING_SEVERITY_ERROR)
+		}
+	}
+	for _, category := range menu.GetCategories() {
+		if category.GetDescription() == "" {
+			report("category", category.GetRefId(), "has no description of "+category.GetParentRefId(),
+				pb.FindingSeverity_FINDING_SEVERITY_WARNING)
+		}
+	}
+	return decision, nil
 }
 
 // receipt is the aggregator's response. Without a task it is the outcome.
