@@ -29,7 +29,7 @@ CREATE TABLE publications (
     platform_store_id  text,
     published_at       timestamptz,
     settled_at         timestamptz,                 -- of the last outcome
-    -- The menu that the aggregator has accepted and whose outcome it reports later: publish.SentMenu as JSON; null: none.
+    -- The menu that the aggregator has accepted and whose outcome it reports later: publish.SentMenu, JSON.
     sent_menu          text,
     sent_at            timestamptz,                 -- when it accepted that menu
     sent_deadline      timestamptz,                 -- when the outcome is overdue

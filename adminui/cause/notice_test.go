@@ -94,7 +94,14 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's " +
 			"own website and apps fetch the menu " +
 			"themselves."}, cause)
-	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}, time.UTC).State)
+	cause = PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}, time.UTC)
+	require.Equal(t, ui.OK, cause.State)
+
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	cause = PublishResult([]console.Publishing{{Platform: "a", State: "waiting", Stores: 1, Since: at,
+		Until: at.Add(time.Hour)}}, time.UTC)
+	require.Equal(t, ui.Run, cause.State)
+	require.Contains(t, cause.Text, "a has accepted these changes for 1 store at ")
 }
 
 func TestUnavailableStoreHasAOneWordReason(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 	Done    State = "done"
 	Failed  State = "failed"  // permanently
 	Pending State = "pending" // the outcome follows later
-	Retry   State = "retry"   // failed, and may be sent again
+	Retry   State = "retry"   // failed, and may be resent
 )
 
 // Problem is an object that could not be published or changed as intended, with the reason.
@@ -86,7 +86,7 @@ type Effect string
 // The effects of a report.
 const (
 	Settled    Effect = "settled"    // the request is done or failed
-	Retried    Effect = "retried"    // the request is sent again
+	Retried    Effect = "retried"    // the request is resent
 	Early      Effect = "early"      // stored, because its request is not known yet
 	Repeated   Effect = "repeated"   // the outcome is known
 	Superseded Effect = "superseded" // a newer request has replaced it
@@ -95,6 +95,6 @@ const (
 
 // Overdue is the message of a request whose outcome is overdue.
 func Overdue(what, reference string, since, deadline time.Time) string {
-	return fmt.Sprintf("the aggregator accepted %s at %s, but did not report the outcome by %s (its reference: %s)", what,
-		since.UTC().Format(time.RFC3339), deadline.UTC().Format(time.RFC3339), reference)
+	return fmt.Sprintf("the aggregator accepted %s at %s, but did not report the outcome by %s (its reference: %s)",
+		what, since.UTC().Format(time.RFC3339), deadline.UTC().Format(time.RFC3339), reference)
 }

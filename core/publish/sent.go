@@ -28,13 +28,13 @@ type SentMenu struct {
 	PlatformStoreID  string    `json:"platform_store_id"`
 }
 
-// confirms reports whether a rendered menu is the one whose outcome is pending, so that it need not be sent again.
+// confirms reports whether a rendered menu is the one whose outcome is pending, so that it need not be resent.
 func (s *SentMenu) confirms(work Work, rendered []byte, now time.Time) bool {
 	if s == nil || !work.SentKnown || !now.Before(s.Deadline) || !bytes.Equal(s.Digest, rendered) {
 		return false
 	}
 	return !slices.ContainsFunc(work.ExplicitRequests, func(id core.ID) bool {
-		return !slices.Contains(s.ExplicitRequests, id) // a later request to send it
+		return !slices.Contains(s.ExplicitRequests, id) // a later request to publish
 	})
 }
 
@@ -46,8 +46,8 @@ func (r Result) await(task string, since, deadline time.Time) Result {
 	r.State, r.Unchanged, r.RetryAt = Pending, false, deadline
 	r.Sent = &SentMenu{Task: task, CallID: r.CallID, Since: since, Deadline: deadline, Version: r.Version,
 		Attempts: r.Attempts + 1, Reference: r.Reference, ExplicitRequests: r.ExplicitRequests,
-		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Warnings: r.Warnings, Message: r.Message, Digest: r.Digest,
-		PlatformStoreID: r.PlatformStoreID}
+		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Warnings: r.Warnings, Message: r.Message,
+		Digest: r.Digest, PlatformStoreID: r.PlatformStoreID}
 	r.Digest = nil // the platform may have either menu
 	return r
 }
@@ -68,12 +68,12 @@ func overdue(work Work, now time.Time) (result Result, ok bool) {
 func (s *SentMenu) result(work Work, now time.Time) Result {
 	work.Version, work.CallID, work.Reference, work.Attempts = s.Version, s.CallID, s.Reference, s.Attempts
 	work.ExplicitRequests, work.PendingRequests = s.ExplicitRequests, s.PendingRequests
-	return Result{Work: work, State: Published, Message: s.Message, Omitted: s.Omitted, Warnings: s.Warnings, Digest: s.Digest,
-		PlatformStoreID: s.PlatformStoreID, At: now}
+	return Result{Work: work, State: Published, Message: s.Message, Omitted: s.Omitted, Warnings: s.Warnings,
+		Digest: s.Digest, PlatformStoreID: s.PlatformStoreID, At: now}
 }
 
-// Settle returns the result of a menu whose outcome the aggregator reports. A failed one that may be sent again
-// waits for that, as often as the schedule allows. It is sent with another idempotency key.
+// Settle returns the result of a menu whose outcome the aggregator reports. A failed one that may be resent
+// waits for that, as often as the schedule allows. It is resent with another idempotency key.
 func (s *SentMenu) Settle(work Work, report outcome.Report, now time.Time) Result {
 	result := s.result(work, now).withProblems(report.Problems)
 	if report.State == outcome.Done {

@@ -145,7 +145,7 @@ func resultOf(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Resu
 	return r
 }
 
-// pendingMessage describes a pending outcome. That of an action has no deadline of its own.
+// pendingMessage describes a pending outcome. That of an action has no deadline.
 func (o Outcome) pendingMessage(now time.Time) string {
 	if o.ExpiresAfter == 0 {
 		return o.Message

@@ -74,14 +74,14 @@ var allowedImports = []struct {
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "outcome", "relay", "relay/jwks",
-	"credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console", "presence",
-	"checklist", "toggle", "problem",
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "job", "outcome", "relay",
+	"relay/jwks", "credential", "limit", "access", "access/oidc", "action", "pluginhost", "publish", "console",
+	"presence", "checklist", "toggle", "problem",
 	"inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
-var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions", "calls",
-	"deliveries", "stores", "menus", "aliases",
+var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",
+	"calls", "deliveries", "stores", "menus", "aliases",
 	"availability", "orders", "outcomes", "consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed

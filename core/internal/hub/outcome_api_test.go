@@ -235,10 +235,10 @@ func TestAvailabilityChangeEndsWithItsOutcome(t *testing.T) {
 	l.advanceUntil("the event", func() bool { return len(sink.Arrivals()) == 1 })
 	require.Contains(t, string(sink.Arrivals()[0].Body), `"status":true`)
 
-	reference := l.ok("POST", itemsRoute, `{"location_ref_id":"s1","action":"disable","item_ref_ids":["soup"],"platforms":["p"]}`).
-		body["reference"].(string)
+	accepted := l.ok("POST", itemsRoute,
+		`{"location_ref_id":"s1","action":"disable","item_ref_ids":["soup"],"platforms":["p"]}`)
 	l.advanceUntil("the request", func() bool { return l.pendingCalls() == 1 })
-	switched := l.ok("GET", "/hub/api/v1/switches/"+reference+"/", "").text
+	switched := l.ok("GET", "/hub/api/v1/switches/"+accepted.body["reference"].(string)+"/", "").text
 	require.Contains(t, switched, "waiting for the outcome until")
 	l.requireEffect("outcome recorded",
 		`{"kind":"items","store":"s1","state":"done","items":[{"ID":"soup","Why":"odd"}]}`)

@@ -126,7 +126,7 @@ func (q Store) settle(ctx context.Context, tx bun.Conn, c outbox.Call, result re
 	return events, tasks.End(ctx, q.db, tx, ended)
 }
 
-// retrying is a call that is sent again after a while.
+// retrying is a call that is resent after a while.
 type retrying struct {
 	attempts int
 	reason   string

@@ -29,8 +29,8 @@ func New(db *postgres.DB, calls calls.Store, count func(kind string, effect outc
 // maxLookups bounds how often a task is looked up that another transaction stores meanwhile.
 const maxLookups = 3
 
-// Sweep fails the calls whose outcome is overdue, and deletes what is no longer needed. The queue of menus does that for
-// menus. Any replica may call it.
+// Sweep fails the calls whose outcome is overdue, and deletes what is no longer needed. Overdue menus are work of their
+// queue. Any replica may call it.
 func (s Store) Sweep(ctx context.Context) error {
 	expired, err := s.calls.Expire(ctx)
 	for kind, n := range expired {

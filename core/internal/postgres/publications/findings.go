@@ -91,7 +91,8 @@ func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, i
 		columns[0], columns[1], columns[2] = append(columns[0], row.Platform), append(columns[1], row.Rule),
 			append(columns[2], row.Message)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO platform_findings (business_id, item_id, platform, rule, message, warning)
+	if _, err := tx.ExecContext(ctx, `INSERT INTO platform_findings
+			(business_id, item_id, platform, rule, message, warning)
 		SELECT ?, * FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::boolean[]) AS f (id, p, r, m, warning)
 		ORDER BY warning ON CONFLICT DO NOTHING`, business, postgres.Array(ids), postgres.Array(columns[0]),
 		postgres.Array(columns[1]), postgres.Array(columns[2]), postgres.Array(warnings)); err != nil {
@@ -107,6 +108,7 @@ func ReadFindings(ctx context.Context, tx bun.IDB, condition string, business co
 		return []any{&row.Item, &row.Platform, &row.Rule, &row.Message, &row.Warning}
 	},
 		bun.SafeQuery(
-			`SELECT item_id, platform, rule, message, warning FROM platform_findings WHERE business_id = ? AND `+condition,
+			`SELECT item_id, platform, rule, message, warning FROM platform_findings
+			WHERE business_id = ? AND `+condition,
 			append([]any{business}, args...)...))
 }

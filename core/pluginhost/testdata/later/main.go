@@ -22,7 +22,8 @@ func (later) Describe(context.Context) (*sdk.Description, error) {
 		Endpoints: []*pb.Endpoint{{Name: "gateway", Hosts: []string{"127.0.0.1"}}},
 		Secrets:   []*pb.Secret{{Name: "events_key"}},
 		Inbound: []*pb.Inbound{{Kind: "events", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
-			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "events_key", OrderId: "/order/id"}},
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "events_key",
+			OrderId: "/order/id"}},
 		SettingsSchema: []byte(`{"type":"object","examples":[{}]}`),
 		Limits:         &pb.Limits{MemoryMb: 128, InFlight: 4},
 	}, nil
