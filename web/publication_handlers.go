@@ -40,7 +40,7 @@ type pendingOutcome struct {
 func publicationOf(p publish.Publication) publicationBody {
 	body := publicationBody{
 		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
-		Warnings: p.Warnings,
+		Warnings:    p.Warnings,
 		PublishedAt: p.PublishedAt.UTC(),
 		SettledAt:   p.UpdatedAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
 	}

@@ -1046,7 +1046,7 @@ type PostWebhooksBody struct {
 type Publication struct {
 	Attempts       int64                      `json:"attempts"`                 // Number of attempts of the pending publication
 	DueAt          *string                    `json:"due_at,omitzero"`          // When the pending publication is due
-	Errors         []PublicationProblem       `json:"errors"`                   // Objects that the platform does not list as sent, with reasons, at most 1,000
+	Errors         []PublicationErrors        `json:"errors"`                   // Objects that the platform does not list as sent, with reasons, at most 1,000
 	LocationRefID  string                     `json:"location_ref_id"`          // Your `ref_id` of the store
 	Message        *string                    `json:"message,omitzero"`         // Reason for the status
 	PendingOutcome *PublicationPendingOutcome `json:"pending_outcome,omitzero"` // The platform has accepted a menu and reports its outcome later
@@ -1056,7 +1056,15 @@ type Publication struct {
 	SettledAt      *string                    `json:"settled_at,omitzero"`   // When the status was last reported
 	Status         PublicationStatus          `json:"status"`
 	WaitsBecause   *string                    `json:"waits_because,omitzero"` // Why the publication still waits
-	Warnings       []PublicationProblem       `json:"warnings,omitzero"`      // Findings about objects that the platform lists, at most 1,000
+	Warnings       []PublicationWarnings      `json:"warnings,omitzero"`      // Findings about objects that the platform lists, at most 1,000
+}
+
+// PublicationErrors is described in the API reference.
+type PublicationErrors struct {
+	Code    string `json:"code"`    // Stable code of the rule, for programs
+	Entity  string `json:"entity"`  // `menu`, `store`, `category`, `item`, `option_group`, `option`, `tax` or `charge`
+	Message string `json:"message"` // Description for people
+	RefID   string `json:"ref_id"`  // Your identifier of the object
 }
 
 // PublicationPage is described in the API reference.
@@ -1072,17 +1080,17 @@ type PublicationPendingOutcome struct {
 	Until     string `json:"until"`     // When the outcome is overdue
 }
 
-// PublicationProblem is described in the API reference.
-type PublicationProblem struct {
+// PublicationStatus: Status of the menu on the platform
+type PublicationStatus = string
+
+// PublicationWarnings is described in the API reference.
+type PublicationWarnings struct {
 	Code     string  `json:"code"`              // Stable code of the rule, for programs
 	Entity   string  `json:"entity"`            // `menu`, `store`, `category`, `item`, `option_group`, `option`, `tax` or `charge`
 	Message  string  `json:"message"`           // Description for people
 	RefID    string  `json:"ref_id"`            // Your identifier of the object
 	Severity *string `json:"severity,omitzero"` // Present only for a warning
 }
-
-// PublicationStatus: Status of the menu on the platform
-type PublicationStatus = string
 
 // PutOrderBody is described in the API reference.
 type PutOrderBody struct {
