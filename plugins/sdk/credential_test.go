@@ -64,12 +64,18 @@ func TestInvalidCredentialsAreRejected(t *testing.T) {
 		`parameters: "grant_type" is set by the hub`: func(c declaredKinds) {
 			c.partner.Parameters = map[string]string{"grant_type": "password"}
 		},
-		"signature: template: has {host}, which is no placeholder": func(c declaredKinds) { c.signed.Template = "{host}" },
-		"{timestamp} needs a timestamp_header":                     func(c declaredKinds) { c.signed.TimestampHeader = "" },
-		"must have {signature} once":                               func(c declaredKinds) { c.signed.Value = "v1" },
-		"timestamp_header: must differ":                            func(c declaredKinds) { c.signed.TimestampHeader = "x-signature" },
-		"the algorithm, encoding or":                               func(c declaredKinds) { c.signed.Algorithm = 77 },
-		`signature: secret: secret "none"`:                         func(c declaredKinds) { c.signed.Secret = "none" },
+		"signature: template: has {host}, which is no placeholder": func(c declaredKinds) {
+			c.signed.Template = "{host}"
+		},
+		"{timestamp} needs a timestamp_header": func(c declaredKinds) {
+			c.signed.TimestampHeader = ""
+		},
+		"must have {signature} once": func(c declaredKinds) { c.signed.Value = "v1" },
+		"timestamp_header: must differ": func(c declaredKinds) {
+			c.signed.TimestampHeader = "x-signature"
+		},
+		"the algorithm, encoding or":       func(c declaredKinds) { c.signed.Algorithm = 77 },
+		`signature: secret: secret "none"`: func(c declaredKinds) { c.signed.Secret = "none" },
 	} {
 		d := withCredentials()
 		list := d.GetCredentials()

@@ -88,7 +88,8 @@ func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 	require.Equal(t, []string{"fail", ""}, []string{received[0].Fault, received[1].Fault})
 
 	b = withFault(t, `{"kind":"refuse","call":"menu"}`)
-	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"configured to reject","problems":[]}`,
+	for letter, says := range map[string]string{
+		"a": `{"accepted":false,"message":"configured to reject","problems":[]}`,
 		"b": `{"message":"configured to reject"}`, "c": `{"code":422,"failed":[],"msg":"configured to reject"}`} {
 		p := goldenPlans(t, "aggregator"+letter)["menu"]
 		require.Equal(t, says, b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)

@@ -16,7 +16,7 @@ import (
 
 var kills = flag.Int("kills", 50, "how often a hub is killed while it takes in orders")
 
-// logTakeovers logs a histogram of the time from each kill of a hub to the last delivery of events that it had accepted.
+// logTakeovers logs a histogram of the time from each kill of a hub to the last delivery of its accepted events.
 func logTakeovers(t *testing.T, database string, at []time.Time) {
 	t.Helper()
 	ledger := openTestDatabase(t, database)

@@ -137,7 +137,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 				`"turn_on_at":null,"extra":1}`)
 		for platform, reported := range s.awaitOutcomes("store_action", reference, 2) {
 			require.Equal(t, []any{"disable", "s1", true, "api"},
-				[]any{reported["action"], reported["location_ref_id"], reported["status"], reported["action_src"]}, platform)
+				[]any{reported["action"], reported["location_ref_id"], reported["status"], reported["action_src"]},
+				platform)
 		}
 	}
 	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open,
@@ -211,7 +212,8 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 			require.Equal(t, []any{true, 0.0},
 				[]any{hubtest.Lookup(items[0], "id").(float64) > 0, hubtest.Lookup(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
-				"there is no item with this ref_id"}, []any{reported["action"], hubtest.Lookup(store, "location.ref_id"),
+				"there is no item with this ref_id"}, []any{reported["action"],
+				hubtest.Lookup(store, "location.ref_id"),
 				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1],
 					"ref_id"),
 				hubtest.Lookup(items[1], "status"),

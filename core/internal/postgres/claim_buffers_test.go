@@ -35,13 +35,15 @@ func TestClaimReadsLittleOfEndpointsThatWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, batch.Items)
 	claims := 0
-	for _, one := range log.statements {
-		if !strings.Contains(one.text, "WITH RECURSIVE") {
+	prepared := newPlans(t, db, log.statements)
+	for _, one := range prepared.statements {
+		if !strings.HasPrefix(one.text, "EXECUTE ") {
 			continue
 		}
 		claims++
 		var lines []string
-		require.NoError(t, one.pool.NewRaw("EXPLAIN (ANALYZE, BUFFERS) "+one.text).Scan(context.Background(), &lines))
+		require.NoError(t, prepared.conns[one.pool].NewRaw("EXPLAIN (ANALYZE, BUFFERS) "+one.text).
+			Scan(context.Background(), &lines))
 		plan := strings.Join(lines, "\n")
 		hits, err := strconv.Atoi(bufferHits.FindStringSubmatch(plan)[1])
 		require.NoError(t, err)

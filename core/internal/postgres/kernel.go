@@ -63,6 +63,16 @@ func (db *DB) QueryKeyed(ctx context.Context, q Statement, scan func(rows *sql.R
 	}
 }
 
+// QueryRows runs a query of QueryKeyed and returns its rows.
+func QueryRows[R any](ctx context.Context, db *DB, q Statement) (list []R, err error) {
+	return list, db.QueryKeyed(ctx, q, func(rows *sql.Rows) error {
+		var row R
+		err := db.bun.ScanRow(ctx, rows, &row)
+		list = append(list, row)
+		return err
+	})
+}
+
 // QueryPrepared runs a prepared query on a connection of InKeyedTx.
 func (db *DB) QueryPrepared(ctx context.Context, conn bun.Conn, q Statement, scan func(rows *sql.Rows) error) error {
 	query, err := db.Prepare(ctx, conn, q.Query, q.Args)

@@ -78,26 +78,26 @@ END $$`
 // planIndexes are indexes that statements use once there are many rows, by a text of the statement.
 var planIndexes = map[string][]string{
 	// Deliveries: claim, next due time, end, retry, ordering.
-	"(ORDER BY NOT probe": {
+	"EXECUTE claim_deliveries": {
 		"delivery_queue_available", "delivery_queue_manual", "delivery_queue_pkey",
 	},
-	"greatest(head.available_at, circuit.next_probe)": {"delivery_queue_available", "delivery_queue_manual"},
-	"EXECUTE move_to_history":                         {"delivery_queue_pkey"},
-	"AS retry (business_id, id, due_at, attempts)":    {"delivery_queue_pkey"},
-	"JOIN delivery_queue earlier\n":                   {"delivery_queue_ordering_key"},
-	"EXECUTE blocked (":                               {"delivery_queue_ordering_key"},
-	"EXECUTE blocked_of_ordering_keys":                {"delivery_queue_ordering_key"},
+	"EXECUTE next_delivery":                        {"delivery_queue_available", "delivery_queue_manual"},
+	"EXECUTE move_to_history":                      {"delivery_queue_pkey"},
+	"AS retry (business_id, id, due_at, attempts)": {"delivery_queue_pkey"},
+	"JOIN delivery_queue earlier\n":                {"delivery_queue_ordering_key"},
+	"EXECUTE blocked (":                            {"delivery_queue_ordering_key"},
+	"EXECUTE blocked_of_ordering_keys":             {"delivery_queue_ordering_key"},
 	// Calls: claim, load, end, next call.
-	"least(10, greatest(4, 10 /":                       {"call_queue_available", "call_queue_pkey"},
-	"AS claimed (business_id, order_id, ordering_key,": {"orders_pkey", "calls_waiting"},
-	"attempts = result.attempts,\n    finished_at":     {"calls_pkey"},
-	"queue.version = result.version":                   {"call_queue_pkey", "calls_waiting"},
+	"EXECUTE claim_calls":                          {"call_queue_available", "call_queue_pkey"},
+	"EXECUTE load_calls":                           {"orders_pkey", "calls_waiting"},
+	"attempts = result.attempts,\n    finished_at": {"calls_pkey"},
+	"queue.version = result.version":               {"call_queue_pkey", "calls_waiting"},
 	// Publications: claim, mark.
-	"UPDATE publications publication\nSET\n    owner = '": {"publications_available", "publications_pkey"},
-	"INSERT INTO publications AS marked":                  {"publications_pkey"},
+	"EXECUTE claim_publications":         {"publications_available", "publications_pkey"},
+	"INSERT INTO publications AS marked": {"publications_pkey"},
 	// Jobs: claim, next due time.
-	"heads.available_at <=": {"job_queue_pkey"},
-	"SELECT min(available_at), (SELECT epoch FROM clock_epoch)\nFROM (WITH": {"job_queue_pkey"},
+	"EXECUTE claim_jobs": {"job_queue_pkey"},
+	"EXECUTE next_job":   {"job_queue_pkey"},
 	// The intake of orders.
 	"sent.business_id = platform.business_id": {"stores_business_id_ref_id_key"},
 	"option_group.record":                     {"catalogue_entities_business_id_kind_name_key", "store_overrides_pkey"},
@@ -251,6 +251,8 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 		pgtest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED, SET (autovacuum_enabled = false)")
 	}
 	k := newPublishHarnessIn(t, db, clock)
+	db.Keyed().SetMaxIdleConns(0) // new connections prepare their statements again
+	db.Keyed().SetMaxIdleConns(4)
 	var log statementLog
 	log.listen(db)
 	useQueues(t, k)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uptrace/bun"
 )
 
 // Queries are the SQL statements of a package's .sql files, by name.
@@ -14,8 +16,9 @@ import (
 // Each statement of a file follows a line "-- name: x". A file without such lines is one statement,
 // named like the file. Arguments are named, such as ?now; \? is an operator. A statement that
 // connections prepare declares the types of its arguments in lines "-- prepare: ids uuid[], now
-// timestamptz". A line "-- include: x" stands for the text and the arguments of an earlier statement
-// x. Comments are on separate lines and are not sent.
+// timestamptz"; an argument of the type "part" is SQL, see Fill. A line "-- include: x" stands for
+// the text and the arguments of an earlier statement x. Comments are on separate lines and are not
+// sent.
 type Queries map[string]*Query
 
 // Query is a statement with named arguments.
@@ -92,11 +95,11 @@ func (q Queries) read(name, text string, included Queries) error {
 		case isComment && isTypes:
 			types = append(types, strings.Split(declared, ", ")...)
 		case isComment && isInclusion:
-			part := included[inclusion]
-			if part == nil {
+			other := included[inclusion]
+			if other == nil {
 				return fmt.Errorf("there is no statement %s before %s, which includes it", inclusion, name)
 			}
-			types, lines = append(types, part.prepared...), append(lines, part.lines...)
+			types, lines = append(types, other.prepared...), append(lines, other.lines...)
 		case strings.Contains(line, "--") && !isComment:
 			return fmt.Errorf("the comment must be on a separate line: %s", line)
 		case !isComment && strings.TrimSpace(line) != "":
@@ -111,20 +114,20 @@ var argument = regexp.MustCompile(`\\\?|\?([a-z][a-z0-9_]*)?`)
 
 func newQuery(name string, types, lines []string) (*Query, error) {
 	q := &Query{name: name, prepared: types, lines: lines}
-	text, part, from := strings.Join(lines, "\n"), "", 0
+	text, piece, from := strings.Join(lines, "\n"), "", 0
 	for _, at := range argument.FindAllStringSubmatchIndex(text, -1) {
-		part += text[from:at[0]]
+		piece += text[from:at[0]]
 		from = at[1]
 		if text[at[0]] == '\\' {
-			part += "?"
+			piece += "?"
 			continue
 		}
 		if at[2] < 0 {
 			return nil, fmt.Errorf("statement %s has an argument without a name", name)
 		}
-		q.text, q.args, part = append(q.text, part), append(q.args, text[at[2]:at[3]]), ""
+		q.text, q.args, piece = append(q.text, piece), append(q.args, text[at[2]:at[3]]), ""
 	}
-	q.text = append(q.text, part+text[from:])
+	q.text = append(q.text, piece+text[from:])
 	q.names = slices.Compact(slices.Sorted(slices.Values(q.args)))
 	if types == nil {
 		return q, nil
@@ -134,11 +137,34 @@ func newQuery(name string, types, lines []string) (*Query, error) {
 		argument, kind, _ := strings.Cut(one, " ")
 		declared, q.types = append(declared, argument), append(q.types, kind)
 	}
-	if !slices.Equal(slices.Sorted(slices.Values(declared)), q.names) {
+	if !slices.Contains(q.types, part) && !slices.Equal(slices.Sorted(slices.Values(declared)), q.names) {
 		return nil, fmt.Errorf("statement %s declares the arguments %q and uses %q", name, declared, q.names)
 	}
 	q.names = declared
 	return q, nil
+}
+
+// part is the type of an argument of a prepared statement that Fill replaces.
+const part = "part"
+
+// Fill returns the prepared statement, with another name, and with SQL in place of its parts. Arguments in the SQL are
+// arguments of the statement. It panics if a part is missing.
+func (q *Query) Fill(name string, parts map[string]bun.Safe) *Query {
+	text := argument.ReplaceAllStringFunc(strings.Join(q.lines, "\n"), func(found string) string {
+		if sql, given := parts[found[1:]]; given {
+			return string(sql)
+		}
+		return found
+	})
+	types := slices.DeleteFunc(slices.Clone(q.prepared), func(one string) bool {
+		_, given := parts[strings.TrimSuffix(one, " "+part)]
+		return given
+	})
+	filled, err := newQuery(name, types, []string{text})
+	if err != nil {
+		panic(err)
+	}
+	return filled
 }
 
 // Names returns the names of the arguments.
@@ -191,7 +217,11 @@ func (q *Query) check(args Args) {
 
 // prepare returns the statement that prepares the query.
 func (q *Query) prepare() string {
-	text := "PREPARE " + q.name + " (" + strings.Join(q.types, ", ") + ") AS "
+	text := "PREPARE " + q.name
+	if len(q.types) > 0 {
+		text += " (" + strings.Join(q.types, ", ") + ")"
+	}
+	text += " AS "
 	for i, name := range q.args {
 		text += q.text[i] + fmt.Sprintf("$%d", slices.Index(q.names, name)+1)
 	}
@@ -201,7 +231,11 @@ func (q *Query) prepare() string {
 // execute returns the statement that executes the prepared query.
 func (q *Query) execute(args Args) string {
 	q.check(args)
-	text := []byte("EXECUTE " + q.name + " (")
+	text := []byte("EXECUTE " + q.name)
+	if len(q.names) == 0 {
+		return string(text)
+	}
+	text = append(text, " ("...)
 	for i, name := range q.names {
 		if i > 0 {
 			text = append(text, ", "...)

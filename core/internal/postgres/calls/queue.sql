@@ -1,4 +1,6 @@
 -- name: claim
+-- prepare: endpoints part, heads part, busy bigint[], plugins text[]
+-- prepare: now timestamptz, epoch bigint, limit integer, share integer, owner uuid, until timestamptz
 -- Leases due ordering keys, the longest waiting endpoints first.
 WITH RECURSIVE
 endpoints AS (
@@ -41,7 +43,8 @@ RETURNING
     queue.due_at,
     queue.version
 
--- name: load
+-- name: load_calls
+-- prepare: businesses bigint[], orders bigint[], ordering_keys text[], platforms text[], located boolean[]
 -- The orders, plugins and first waiting calls of claimed ordering keys.
 SELECT
     claimed.n,

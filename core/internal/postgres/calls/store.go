@@ -31,35 +31,27 @@ type OnEnded func(ctx context.Context, tx bun.Conn, ended []Ended) ([]core.Event
 // New returns a Store that uses db. Finish calls each onEnded in order.
 func New(db *postgres.DB, onEnded ...OnEnded) Store { return Store{db: db, onEnded: onEnded} }
 
+var claim = queries.Get("claim").Fill("claim_calls", outbox.ClaimParts("call_queue"))
+
 // Claim leases due ordering keys, the longest waiting endpoints first, and returns the first
 // call of each.
 func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[relay.Call], err error) {
 	now, epoch := q.db.ReadClock()
 	busy := outbox.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
-	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": outbox.QueuedEndpoints("call_queue", outbox.HasDueTime),
-		"heads":     outbox.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
-		"until": until,
-	}))
-	if err != nil {
-		return batch, fmt.Errorf("claiming calls: %w", err)
-	}
-	defer rows.Close()
+	args := postgres.Args{"now": now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys,
+		"owner": owner, "until": until}
+	busy.Into(args)
 	var claimed []relay.Call
-	for rows.Next() {
+	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: args}, func(rows *sql.Rows) error {
 		c := relay.Call{LeasedUntil: until}
 		var payload string
-		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload,
-			&c.ID,
-			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
-			return batch, fmt.Errorf("claiming calls: %w", err)
-		}
+		err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
+			&c.Since, &c.Attempts, &c.DueAt, &c.Version)
 		c.Payload = []byte(payload)
 		claimed = append(claimed, c)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}); err != nil {
 		return batch, fmt.Errorf("claiming calls: %w", err)
 	}
 	if len(claimed) > 0 {
@@ -82,41 +74,33 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		businesses[i], orders[i], keys[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
-	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
-		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"ordering_keys": postgres.Array(keys),
-		"platforms":     postgres.Array(platforms), "located": postgres.Array(located),
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading calls: %w", err)
-	}
-	defer rows.Close()
 	var calls, empty []relay.Call
-	for rows.Next() {
+	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: queries.Get("load_calls"), Args: postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms), "located": postgres.Array(located),
+	}}, func(rows *sql.Rows) error {
 		var row loadedCall
 		var i int
 		if err := rows.Scan(append([]any{&i}, row.fields()...)...); err != nil {
-			return nil, fmt.Errorf("reading calls: %w", err)
+			return err
 		}
 		c := row.complete(claimed[i-1])
 		if !row.relevant(c) {
 			empty = append(empty, c)
-			continue
-		}
-		if row.known {
-			if err := q.readOrder(row.record, &c.Order); err != nil {
-				return nil, err
-			}
+			return nil
 		}
 		calls = append(calls, c)
-	}
-	if err := rows.Err(); err != nil {
+		if row.known {
+			return q.readOrder(row.record, &calls[len(calls)-1].Order)
+		}
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
 	return calls, q.skip(ctx, owner, empty)
 }
 
-// loadedCall is a row of the statement load: the order and the first waiting call of an ordering
+// loadedCall is a row of the statement load_calls: the order and the first waiting call of an ordering
 // key.
 type loadedCall struct {
 	known   bool   // the order is stored

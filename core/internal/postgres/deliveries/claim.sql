@@ -1,4 +1,7 @@
 -- name: claim
+-- prepare: endpoints part, now timestamptz, epoch bigint, busy bigint[], deliveries integer, owner uuid
+-- prepare: until timestamptz, bodies bigint, large integer, largest integer, known bigint[], capacity integer[]
+-- prepare: first_capacity integer
 -- Leases due deliveries (Store.Claim).
 WITH RECURSIVE
 -- The endpoints with queued deliveries and their earliest times: one index step each, however long the queue.
@@ -150,6 +153,7 @@ RETURNING
     fit.probe
 
 -- name: next_due
+-- prepare: endpoints part, busy bigint[], largest integer
 -- The earliest due time of a delivery or probe, and the epoch of the clock. Deliveries of any size need no lookup.
 WITH RECURSIVE
 -- The endpoints with queued deliveries.
@@ -183,7 +187,8 @@ CROSS JOIN LATERAL (
 LEFT JOIN endpoint_circuits circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
 WHERE head.available_at < 'infinity' AND endpoints.endpoint <> ALL (?busy)
 
--- name: events
+-- name: delivered_events
+-- prepare: ids uuid[], businesses bigint[]
 -- The events of deliveries. Single lookups by key: without statistics a new partition would be scanned.
 SELECT event.id, event.event_type, event.body, event.test, coalesce(event.trace, '') AS trace
 FROM unnest(?ids::uuid[], ?businesses::bigint[]) AS wanted (id, business_id)
@@ -193,6 +198,17 @@ CROSS JOIN LATERAL (
     WHERE id = wanted.id AND business_id = wanted.business_id
     LIMIT 1
 ) event
+
+-- name: receivers
+-- prepare: webhook_target part, callback_target part, webhooks bigint[], businesses bigint[]
+-- Webhooks, and the receivers of callback_url deliveries of businesses.
+SELECT webhook.business_id, webhook.active, ?webhook_target
+FROM webhooks webhook
+WHERE webhook.id = ANY (?webhooks)
+UNION ALL
+SELECT business.id, true, ?callback_target
+FROM businesses business
+WHERE business.id = ANY (?businesses)
 
 -- name: park
 -- Holds claimed deliveries of switched-off webhooks.

@@ -5,7 +5,6 @@ package deliveries
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"math"
@@ -31,6 +30,16 @@ func New(db *postgres.DB) Store { return Store{db} }
 // QueuedEndpoints is the query of the endpoints with queued deliveries (outbox.QueuedEndpoints).
 var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 
+var (
+	queued  = map[string]bun.Safe{"endpoints": QueuedEndpoints}
+	claim   = queries.Get("claim").Fill("claim_deliveries", queued)
+	nextDue = queries.Get("next_due").Fill("next_delivery", queued)
+
+	receivers = queries.Get("receivers").Fill("receivers", map[string]bun.Safe{
+		"webhook_target": outbox.WebhookTarget, "callback_target": outbox.CallbackTarget,
+	})
+)
+
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
 // that the backlog of one does not delay others. Others get the rest of a share that exceeds the
 // capacity of its endpoint.
@@ -40,7 +49,6 @@ var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 // switched on. Large bodies without capacity stay queued and block no other deliveries.
 func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity,
 	until time.Time) (batch queue.Batch[webhook.Delivery], err error) {
-	var rows []outbox.QueueRow
 	now, epoch := q.db.ReadClock()
 	known := slices.Sorted(maps.Keys(capacity.PerKey)) // sorted: the same set gives the same statement
 	capacities := make([]int, len(known))
@@ -51,12 +59,11 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	if capacity.Bodies == 0 {
 		largest = webhook.LargeBody
 	}
-	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy),
-		"deliveries": capacity.Items,
-		"owner":      owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+	rows, err := postgres.QueryRows[outbox.QueueRow](ctx, q.db, postgres.Statement{Query: claim, Args: postgres.Args{
+		"now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
+		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
-	})).Scan(ctx, &rows)
+	}})
 	if err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
 	}
@@ -101,14 +108,9 @@ func (q Store) loadStartable(ctx context.Context, owner core.ID, claimed []outbo
 // nextDue returns the earliest due time of a delivery or probe, zero if none waits. Bodies
 // above largest wait for capacity instead.
 func (q Store) nextDue(ctx context.Context, busy []int64, largest int) (time.Time, error) {
-	var next sql.NullTime
-	var epoch int64
-	if err := q.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
-		"endpoints": QueuedEndpoints, "busy": postgres.Array(busy), "largest": largest,
-	})).Scan(&next, &epoch); err != nil {
-		return time.Time{}, fmt.Errorf("finding the next delivery: %w", err)
-	}
-	return next.Time, q.db.CheckEpoch(ctx, epoch)
+	return q.db.NextDue(ctx, postgres.Statement{Query: nextDue, Args: postgres.Args{
+		"busy": postgres.Array(busy), "largest": largest,
+	}})
 }
 
 // load adds the body and the receiver to claimed rows.
@@ -187,10 +189,8 @@ func (q Store) events(ctx context.Context, rows []outbox.QueueRow) (map[core.ID]
 	for i, row := range rows {
 		ids[i], businesses[i] = row.EventID.String(), int64(row.BusinessID)
 	}
-	var list []eventRow
-	err := q.db.Bun().NewRaw(queries.With("events", postgres.Args{
-		"ids": pgdialect.Array(ids), "businesses": pgdialect.Array(businesses),
-	})).Scan(ctx, &list)
+	list, err := postgres.QueryRows[eventRow](ctx, q.db, postgres.Statement{Query: queries.Get("delivered_events"),
+		Args: postgres.Args{"ids": pgdialect.Array(ids), "businesses": pgdialect.Array(businesses)}})
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)
 	}
@@ -224,22 +224,17 @@ func (q Store) receivers(ctx context.Context, rows []outbox.QueueRow) (map[recei
 			businesses = append(businesses, int64(row.BusinessID))
 		}
 	}
-	var list []receiver
-	err := q.db.Bun().NewRaw(`SELECT webhook.business_id, webhook.active, ?0
-		FROM webhooks webhook WHERE webhook.id = ANY (?1)
-		UNION ALL
-		SELECT business.id, true, ?2 FROM businesses business WHERE business.id = ANY (?3)`,
-		outbox.WebhookTarget, pgdialect.Array(webhooks), outbox.CallbackTarget, pgdialect.Array(businesses)).
-		Scan(ctx, &list)
+	list, err := postgres.QueryRows[receiver](ctx, q.db, postgres.Statement{Query: receivers,
+		Args: postgres.Args{"webhooks": pgdialect.Array(webhooks), "businesses": pgdialect.Array(businesses)}})
 	if err != nil {
 		return nil, fmt.Errorf("reading receivers: %w", err)
 	}
-	receivers := make(map[receiverKey]receiver, len(list))
+	found := make(map[receiverKey]receiver, len(list))
 	for _, r := range list {
 		outbox.Decrypt(q.db, r.BusinessID, &r.Target)
-		receivers[receiverKey{r.BusinessID, r.ID}] = r
+		found[receiverKey{r.BusinessID, r.ID}] = r
 	}
-	return receivers, nil
+	return found, nil
 }
 
 // dropExpired deletes deliveries whose event has expired.

@@ -66,6 +66,8 @@ CASE kind
 END
 
 -- name: claim
+-- prepare: heads part, now timestamptz, epoch bigint, limit integer, owner uuid, until timestamptz, large integer
+-- prepare: head integer
 -- Leases due jobs. The condition on available_at appears twice, because PostgreSQL checks that of the queue again
 -- after it has waited for a concurrent claim.
 WITH
@@ -114,6 +116,7 @@ RETURNING
     jobs.error
 
 -- name: next_due
+-- prepare: heads part
 -- The earliest due time of a job, and the epoch of the clock.
 SELECT min(available_at), (SELECT epoch FROM clock_epoch)
 FROM (?heads) heads

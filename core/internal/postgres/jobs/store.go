@@ -79,17 +79,22 @@ var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
 	})),
 }))
 
+var (
+	claimable = map[string]bun.Safe{"heads": FirstJobs}
+	claim     = queries.Get("claim").Fill("claim_jobs", claimable)
+	nextDue   = queries.Get("next_due").Fill("next_job", claimable)
+)
+
 // maxClaimedBody bounds the bodies that Claim returns, in stored and in decompressed bytes.
 const maxClaimedBody = 64 << 10
 
 // Claim leases due jobs: the first of each business and ordering key.
 func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.db.ReadClock()
-	var rows []claimedJob
-	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"heads": FirstJobs, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
-		"large": maxClaimedBody, "head": compress.HeadSize,
-	})).Scan(ctx, &rows)
+	rows, err := postgres.QueryRows[claimedJob](ctx, j.db, postgres.Statement{Query: claim, Args: postgres.Args{
+		"now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until, "large": maxClaimedBody,
+		"head": compress.HeadSize,
+	}})
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
@@ -111,12 +116,8 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
 	}
-	var next sql.NullTime
-	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": FirstJobs})).
-		Scan(&next, &epoch); err != nil {
-		return nil, time.Time{}, fmt.Errorf("finding the next job: %w", err)
-	}
-	return nil, next.Time, j.db.CheckEpoch(ctx, epoch)
+	next, err := j.db.NextDue(ctx, postgres.Statement{Query: nextDue, Args: postgres.Args{}})
+	return nil, next, err
 }
 
 func (j Store) decompressBody(work *core.Job, stored []byte) {

@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -26,29 +24,39 @@ type Busy struct {
 	Plugins   []string
 }
 
-func (b Busy) hasCapacity() bun.Safe {
-	return bun.Safe(queries.With("has_capacity", postgres.Args{
-		"busy": postgres.Array(b.Endpoints), "plugins": postgres.Array(b.Plugins),
-	}))
+// Into sets the arguments "busy" and "plugins" of a statement.
+func (b Busy) Into(args postgres.Args) {
+	args["busy"], args["plugins"] = postgres.Array(b.Endpoints), postgres.Array(b.Plugins)
 }
 
-// ClaimableEndpoints returns the query of at most limit endpoints with claimable rows in a queue of calls or
-// publications. It needs QueuedEndpoints.
-func ClaimableEndpoints(table string, now time.Time, limit int, busy Busy) bun.Safe {
-	return bun.Safe(queries.With("heads", postgres.Args{
-		"table": bun.Ident(table), "now": now, "limit": limit, "has_capacity": busy.hasCapacity(),
-	}))
+// hasCapacity is a condition with the arguments of Busy.
+var hasCapacity = bun.Safe(queries.Get("has_capacity").Text())
+
+// ClaimParts returns the parts "endpoints" and "heads" of the statement that claims rows of a queue of calls or
+// publications. The parts have the arguments now, limit, and those of Busy.
+func ClaimParts(table string) map[string]bun.Safe {
+	return map[string]bun.Safe{
+		"endpoints": QueuedEndpoints(table, HasDueTime),
+		"heads": bun.Safe(queries.With("heads", postgres.Args{
+			"table": bun.Ident(table), "now": bun.Safe("?now"), "limit": bun.Safe("?limit"), "has_capacity": hasCapacity,
+		})),
+	}
+}
+
+// nextDue are the statements of NextDue.
+var nextDue = map[string]*postgres.Query{
+	"call_queue": nextDueIn("call_queue"), "publications": nextDueIn("publications"),
+}
+
+func nextDueIn(table string) *postgres.Query {
+	return queries.Get("next_due").Fill("next_of_"+table, map[string]bun.Safe{
+		"endpoints": QueuedEndpoints(table, HasDueTime), "queue": bun.Safe(table), "has_capacity": hasCapacity,
+	})
 }
 
 // NextDue returns the earliest due time in a queue of calls or publications.
 func NextDue(ctx context.Context, db *postgres.DB, table string, busy Busy) (time.Time, error) {
-	var next sql.NullTime
-	var epoch int64
-	err := db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
-		"table": bun.Ident(table), "endpoints": QueuedEndpoints(table, HasDueTime), "has_capacity": busy.hasCapacity(),
-	})).Scan(&next, &epoch)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("finding the next of %s: %w", table, err)
-	}
-	return next.Time, db.CheckEpoch(ctx, epoch)
+	args := make(postgres.Args)
+	busy.Into(args)
+	return db.NextDue(ctx, postgres.Statement{Query: nextDue[table], Args: args})
 }

@@ -45,6 +45,7 @@ ORDER BY head.available_at
 LIMIT ?limit
 
 -- name: next_due
+-- prepare: endpoints part, has_capacity part, queue part, busy bigint[], plugins text[]
 -- The earliest due time in a queue, without busy endpoints and plugins, and the epoch of the clock.
 WITH RECURSIVE
 endpoints AS (
@@ -54,7 +55,7 @@ SELECT min(head.available_at), (SELECT epoch FROM clock_epoch)
 FROM endpoints
 CROSS JOIN LATERAL (
     SELECT available_at, business_id, platform
-    FROM ?table
+    FROM ?queue
     WHERE endpoint = endpoints.endpoint AND available_at < 'infinity'
     ORDER BY available_at
     LIMIT 1

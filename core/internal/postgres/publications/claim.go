@@ -19,46 +19,46 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
+var claim = claimStatement()
+
+func claimStatement() *postgres.Query {
+	parts := outbox.ClaimParts("publications")
+	parts["sent_name"] = postgres.SentNameOf("publication.business_id", "publication.platform")
+	return queries.Get("claim").Fill("claim_publications", parts)
+}
+
 // Claim leases due publications, the longest waiting endpoints first. The platform's state
 // is unknown if a lease expired or another call changed it meanwhile.
 func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[publish.Work], err error) {
 	now, epoch := p.db.ReadClock()
 	busy := outbox.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
-	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": outbox.QueuedEndpoints("publications", outbox.HasDueTime),
-		"heads":     outbox.ClaimableEndpoints("publications", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
-		"until":     until,
-		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
-	}))
-	if err != nil {
-		return batch, fmt.Errorf("claiming publications: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	args := postgres.Args{"now": now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys,
+		"owner": owner, "until": until}
+	busy.Into(args)
+	if err := p.db.QueryKeyed(ctx, postgres.Statement{Query: claim, Args: args}, func(rows *sql.Rows) error {
 		w := publish.Work{LeasedUntil: until}
 		var call uuid.NullUUID
 		var sent sql.NullString
 		var deadline sql.NullTime
-		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
+		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
-			&w.Trace, &sent, &deadline, &w.SentKnown); err != nil {
-			return batch, fmt.Errorf("claiming publications: %w", err)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &w.Trace, &sent, &deadline, &w.SentKnown)
+		if err != nil {
+			return err
 		}
-		if w.Sent, err = readSent(sent.String); err != nil {
-			return batch, err
-		}
-		if w.Sent != nil {
+		if w.Sent, err = readSent(sent.String); w.Sent != nil {
 			w.Sent.Deadline = deadline.Time // moves with the clock
 		}
 		w.CallID = call.UUID
 		batch.Items = append(batch.Items, w)
+		return err
+	}); err != nil {
+		return batch, fmt.Errorf("claiming publications: %w", err)
 	}
-	if err := rows.Err(); err != nil || len(batch.Items) > 0 {
+	if len(batch.Items) > 0 {
 		batch.More = true // each platform got only its share
-		return batch, err
+		return batch, nil
 	}
 	batch.NextDue, err = outbox.NextDue(ctx, p.db, "publications", busy)
 	return batch, err

@@ -1,4 +1,6 @@
 -- name: claim
+-- prepare: endpoints part, heads part, sent_name part, busy bigint[], plugins text[]
+-- prepare: now timestamptz, epoch bigint, limit integer, share integer, owner uuid, until timestamptz
 -- Leases due publications, the longest waiting endpoints first. The digest is cleared if a lease expired or another
 -- call changed the menu at the aggregator meanwhile.
 WITH RECURSIVE
