@@ -34,7 +34,6 @@ type Work struct {
 	LeasedUntil      time.Time
 	Trace            core.Trace // of the latest change
 	Sent             *SentMenu  // whose outcome is pending; nil: none
-	SentKnown        bool       // the platform has, or will have, that menu
 }
 
 // Problem is an object that could not be published as intended, with the reason.

@@ -24,13 +24,13 @@ type SentMenu struct {
 	Omitted          []Problem `json:"omitted"`
 	Warnings         []Problem `json:"warnings"`
 	Message          string    `json:"message"`
-	Digest           []byte    `json:"digest"`
+	Digest           []byte    `json:"digest"` // nil: the platform may have another menu
 	PlatformStoreID  string    `json:"platform_store_id"`
 }
 
 // confirms reports whether a rendered menu is the one whose outcome is pending, so that it need not be resent.
 func (s *SentMenu) confirms(work Work, rendered []byte, now time.Time) bool {
-	if s == nil || !work.SentKnown || !now.Before(s.Deadline) || !bytes.Equal(s.Digest, rendered) {
+	if s == nil || !now.Before(s.Deadline) || !bytes.Equal(s.Digest, rendered) {
 		return false
 	}
 	return !slices.ContainsFunc(work.ExplicitRequests, func(id core.ID) bool {

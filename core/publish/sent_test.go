@@ -14,9 +14,7 @@ import (
 func sentWork(at time.Time) Work {
 	work := Work{Version: 4, Attempts: 1, CallID: core.NewID(at), PendingRequests: []core.ID{core.NewID(at)}}
 	result := Result{Work: work, Digest: digest(core.ID{}, []string{"soup"}), Omitted: []Problem{{RefID: "i"}}}
-	awaited := result.await("T", at, at.Add(time.Hour))
-	awaited.Work.SentKnown = true
-	return awaited.Work
+	return result.await("T", at, at.Add(time.Hour)).Work
 }
 
 func TestOnlyAnUnchangedMenuIsOverdue(t *testing.T) {
@@ -46,7 +44,7 @@ func TestPendingMenuIsNotSentTwice(t *testing.T) {
 		"same menu":      {func(*Work) {}, time.Minute, "soup", false},
 		"other menu":     {func(*Work) {}, time.Minute, "rice", true},
 		"overdue":        {func(*Work) {}, time.Hour, "soup", true},
-		"unknown state":  {func(w *Work) { w.SentKnown = false }, time.Minute, "soup", true},
+		"unknown state":  {func(w *Work) { w.Sent.Digest = nil }, time.Minute, "soup", true},
 		"new request":    {func(w *Work) { w.ExplicitRequests = []core.ID{explicit} }, time.Minute, "soup", true},
 		"nothing before": {func(w *Work) { w.Sent = nil }, time.Minute, "soup", true},
 	} {

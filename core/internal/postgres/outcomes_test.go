@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/outcomes"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/outcome"
 	publishing "github.com/servery-hub/servery/core/publish"
 )
@@ -96,11 +97,39 @@ func TestPendingMenuIsClaimedAtItsDeadline(t *testing.T) {
 	o.clock.Advance(2 * time.Minute)
 	w := o.claimed(other)
 	require.Equal(t, "T", w.Sent.Task)
-	require.True(t, w.SentKnown)
+	require.Equal(t, []byte("sent"), w.Sent.Digest)
 	require.Equal(t, w.Version, w.Sent.Version)
 	o.requireEffect(outcome.Settled, "T", outcome.Done) // the report wins over a claim
 	require.Equal(t, publishing.Published, o.publication().State)
 	require.Zero(t, o.publication().Deadline)
+}
+
+func TestUnknownStateOfAPendingMenuSurvivesARelease(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.accept(me, o.change(me, 5), "T")
+	released := o.change(me, 6)
+	require.Equal(t, []byte("sent"), released.Sent.Digest)
+	require.NoError(t, o.queue.Release(t.Context(), me, released))
+	known := o.claimed(me)
+	require.Equal(t, []byte("sent"), known.Sent.Digest, "nothing was sent")
+	require.NoError(t, o.queue.Release(t.Context(), me, known))
+	_, err := publications.MarkDue(t.Context(), o.db, o.db.Bun(), publications.Selector{
+		Reference: core.NewID(o.clock.Now()), StateUnknown: true, Now: true,
+		Condition: publications.PublishedOn + ` AND store.business_id = ?`, Args: []any{o.business}})
+	require.NoError(t, err)
+	o.clock.Advance(2 * time.Second)
+	unknown := o.claimed(me)
+	require.Nil(t, unknown.Sent.Digest)
+	require.NoError(t, o.queue.Release(t.Context(), me, unknown))
+	require.Nil(t, o.claimed(other).Sent.Digest)
+}
+
+func TestPendingMenuIsUnknownAfterATakeover(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.accept(me, o.change(me, 5), "T")
+	o.change(me, 6) // sent, and the process dies
+	require.NoError(t, replicas.New(o.db).Leave(t.Context(), me))
+	require.Nil(t, o.claimed(other).Sent.Digest)
 }
 
 func TestOutcomeOfACrashedAttemptIsApplied(t *testing.T) {

@@ -43,7 +43,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		var deadline sql.NullTime
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &w.Trace, &sent, &deadline, &w.SentKnown)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &w.Trace, &sent, &deadline)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,7 @@
 -- name: claim
 -- prepare: endpoints part, heads part, sent_name part, busy bigint[], plugins text[]
 -- prepare: now timestamptz, epoch bigint, limit integer, share integer, owner uuid, until timestamptz
--- Leases due publications, the longest waiting endpoints first. The digest is cleared if a lease expired or another
+-- Leases due publications, the longest waiting endpoints first. The digests are cleared if a lease expired or another
 -- call changed the menu at the aggregator meanwhile.
 WITH RECURSIVE
 endpoints AS (
@@ -18,10 +18,7 @@ due AS (
         SELECT
             business_id,
             store_id,
-            platform,
-            sent_menu,
-            sent_deadline,
-            owner IS NULL AND NOT state_unknown AS sent_known
+            platform
         FROM publications
         WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
         ORDER BY available_at
@@ -36,7 +33,11 @@ SET
     available_at = ?until,
     first_marked_at = NULL,
     state_unknown = false,
-    digest = CASE WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.digest END
+    digest = CASE WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.digest END,
+    sent_menu = CASE
+        WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.sent_menu
+        ELSE (publication.sent_menu::jsonb - 'digest')::text
+    END
 FROM due
 JOIN stores store ON store.business_id = due.business_id AND store.id = due.store_id
 LEFT JOIN platforms platform ON platform.business_id = due.business_id AND platform.name = due.platform
@@ -68,9 +69,8 @@ RETURNING
         ),
         ''
     ),
-    due.sent_menu,
-    due.sent_deadline,
-    due.sent_known
+    publication.sent_menu,
+    publication.sent_deadline
 
 -- name: retry
 -- Returns a claimed publication to the queue. One that was marked meanwhile restarts. An earlier menu whose outcome is
