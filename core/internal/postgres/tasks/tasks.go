@@ -30,13 +30,20 @@ const (
 )
 
 // Register stores a task in the transaction that stores the response. It returns the report that arrived before the
-// response, or nil.
+// response, or nil. A task with the reference of another pending request is not stored: that one keeps its outcome, and
+// this one fails at its deadline.
 func Register(ctx context.Context, db *postgres.DB, tx bun.IDB, t outcome.Task) (early *outcome.Report, err error) {
 	var report string
-	if err := tx.QueryRowContext(ctx, queries.With("register", postgres.Args{
+	err = tx.QueryRowContext(ctx, queries.With("register", postgres.Args{
 		"business": t.Business, "platform": t.Platform, "reference": postgres.CleanText(t.Reference), "kind": t.Kind,
 		"store": t.StoreID, "call": t.CallID, "now": db.Clock().Now(), "deadline": t.Deadline,
-	})).Scan(&report); err != nil {
+	})).Scan(&report)
+	if errors.Is(err, sql.ErrNoRows) {
+		db.Log().Warn("another request is pending with the reference of an accepted one", "business", t.Business,
+			"platform", t.Platform, "kind", t.Kind, "call", t.CallID, "reference", t.Reference)
+		return nil, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("storing a pending outcome: %w", err)
 	}
 	if report == "" {
@@ -66,6 +73,17 @@ func Find(ctx context.Context, tx bun.IDB, business core.BusinessID, platform st
 	}
 	t.CallID = call.UUID
 	return t, state, true, nil
+}
+
+// Sending reports whether the hub sends a request that a report without a reference may belong to.
+func Sending(ctx context.Context, db *postgres.DB, business core.BusinessID, platform string,
+	r outcome.Report) (sending bool, err error) {
+	if err := db.Bun().QueryRowContext(ctx, queries.With("is_sending", postgres.Args{
+		"business": business, "platform": platform, "kind": r.Kind, "store": r.StoreRefID,
+	})).Scan(&sending); err != nil {
+		return false, fmt.Errorf("finding a request that is sent: %w", err)
+	}
+	return sending, nil
 }
 
 // KeepEarly stores the report of an unknown task until its request is stored. It returns false if that has happened
@@ -117,11 +135,20 @@ func End(ctx context.Context, db *postgres.DB, tx bun.IDB, list ...Ended) error 
 	return nil
 }
 
+// deleteBatch is the number of tasks that one statement deletes.
+const deleteBatch = 1000
+
 // DeleteExpired deletes early reports that no request followed, and tasks that ended long ago.
 func DeleteExpired(ctx context.Context, db *postgres.DB) error {
-	_, err := db.Bun().ExecContext(ctx, queries.With("delete_expired", postgres.Args{"now": db.Clock().Now()}))
-	if err != nil {
-		return fmt.Errorf("deleting expired outcomes: %w", err)
+	for {
+		result, err := db.Bun().ExecContext(ctx, queries.With("delete_expired", postgres.Args{
+			"now": db.Clock().Now(), "limit": deleteBatch,
+		}))
+		if err != nil {
+			return fmt.Errorf("deleting expired outcomes: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n < deleteBatch {
+			return err
+		}
 	}
-	return nil
 }

@@ -1,5 +1,6 @@
 -- name: register
--- Stores a task whose outcome is pending. Returns the report that arrived before it, or ''.
+-- Stores a task whose outcome is pending. Returns the report that arrived before it, or ''. It returns no row if another
+-- request is pending with that reference.
 INSERT INTO outcome_tasks AS task (
     business_id, platform, reference, kind, store_id, call_id, state, updated_at, expires_at
 )
@@ -13,6 +14,10 @@ SET
     report = CASE WHEN task.state = 'early' AND task.expires_at > ?now THEN task.report ELSE '' END,
     updated_at = excluded.updated_at,
     expires_at = excluded.expires_at
+WHERE task.state <> 'pending'
+    OR task.expires_at <= ?now
+    OR task.call_id = excluded.call_id
+    OR task.kind = 'menu' AND excluded.kind = 'menu' AND task.store_id = excluded.store_id
 RETURNING report
 
 -- name: find
@@ -29,6 +34,24 @@ WHERE task.business_id = ?business
     END
 ORDER BY task.state = 'pending' DESC, task.updated_at DESC
 LIMIT 1
+
+-- name: is_sending
+-- Reports whether a replica sends a menu of a store, or a call of a kind to a platform.
+SELECT EXISTS (
+    SELECT 1
+    FROM publications publication
+    JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
+    WHERE ?kind = 'menu'
+        AND publication.business_id = ?business
+        AND publication.platform = ?platform
+        AND publication.owner IS NOT NULL
+        AND store.ref_id = ?store
+)
+OR EXISTS (
+    SELECT 1
+    FROM call_queue
+    WHERE business_id = ?business AND platform = ?platform AND kind = ?kind AND owner IS NOT NULL
+)
 
 -- name: keep_early
 -- Stores the report of an unknown task for a while. Returns no row if the task is known meanwhile.
@@ -52,7 +75,8 @@ DELETE FROM outcome_tasks
 WHERE (business_id, platform, reference) IN (
     SELECT business_id, platform, reference
     FROM outcome_tasks
-    WHERE expires_at <= ?now::timestamptz - CASE WHEN state = 'pending' THEN interval '1 day' ELSE interval '0' END
-    LIMIT 1000
+    WHERE expires_at <= ?now AND (state <> 'pending' OR expires_at <= ?now::timestamptz - interval '1 day')
+    ORDER BY expires_at
+    LIMIT ?limit
     FOR UPDATE SKIP LOCKED
 )
