@@ -169,6 +169,23 @@ func TestOutcomeBeforeTheResponseIsApplied(t *testing.T) {
 	l.requireEffect("the outcome is known", `{"task":"E-1","state":"done"}`)
 }
 
+func TestOutcomeWithoutAReferenceWaitsForTheResponse(t *testing.T) {
+	l := newLaterClient(t)
+	const done = `{"state":"done","kind":"menu","store":"s1"}`
+	l.sendPending("Soup", "T-1")
+	l.requireEffect("outcome recorded", done)
+	l.awaitEvents(1)
+	early := make(chan apiResponse, 1)
+	l.aggregators.respondWith(func(int, receivedRequest) (int, string) {
+		early <- l.report(done)
+		return 202, l.accept()
+	})
+	l.sendPending("Hot soup", "T-2")
+	require.Equal(t, 503, (<-early).status)
+	l.requireEffect("outcome recorded", done)
+	require.Equal(t, "published", l.publication()["status"])
+}
+
 func TestOverdueOutcomeFailsTheMenu(t *testing.T) {
 	l := newLaterClient(t)
 	l.sendPending("Soup", "T-1")
@@ -255,6 +272,16 @@ func (l *laterClient) pendingCalls() (n int) {
 	require.NoError(l.t, l.hub.db.Bun().QueryRowContext(context.Background(),
 		`SELECT count(*) FROM calls WHERE business_id = ? AND state = 'pending'`, l.tenant.ID).Scan(&n))
 	return n
+}
+
+func TestStoreSwitchDuringAPendingMenuSendsItAgain(t *testing.T) {
+	l := newLaterClient(t)
+	l.sendPending("Soup", "T-1")
+	l.ok("POST", locationRoute, `{"location_ref_id":"s1","action":"disable","platforms":["p"]}`)
+	l.advanceUntil("the request", func() bool { return l.pendingCalls() == 1 })
+	l.requireEffect("outcome recorded", `{"task":"T-2","state":"done"}`)
+	l.awaitPending("T-3")
+	l.requireEffect("a newer request has replaced", `{"task":"T-1","state":"done"}`)
 }
 
 func TestOverdueAvailabilityChangeFails(t *testing.T) {

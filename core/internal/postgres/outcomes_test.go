@@ -10,9 +10,12 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/outcomes"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
+	"github.com/servery-hub/servery/core/internal/postgres/tasks"
 	"github.com/servery-hub/servery/core/outcome"
 	publishing "github.com/servery-hub/servery/core/publish"
 )
@@ -64,7 +67,8 @@ func (o *outcomeHarness) accept(owner core.ID, w publishing.Work, task string) {
 	}
 	r.State, r.Sent = publishing.Pending, &publishing.SentMenu{Task: task, CallID: w.CallID, Since: o.clock.Now(),
 		Deadline: o.clock.Now().Add(time.Hour), Version: w.Version, Attempts: 1, Reference: w.Reference,
-		PendingRequests: w.PendingRequests, ExplicitRequests: w.ExplicitRequests, Digest: []byte("sent")}
+		PendingRequests: w.PendingRequests, ExplicitRequests: w.ExplicitRequests, Digest: []byte("sent"),
+		PlatformStoreID: "s1"}
 	o.finish(owner, r)
 }
 
@@ -132,6 +136,32 @@ func TestPendingMenuIsUnknownAfterATakeover(t *testing.T) {
 	require.Nil(t, o.claimed(other).Sent.Digest)
 }
 
+func TestStoreWithAPendingMenuIsDelisted(t *testing.T) {
+	o := newOutcomeHarness(t)
+	pgtest.Exec(t, o.db, `UPDATE publications SET published_at = NULL WHERE business_id = ?`, o.business)
+	o.accept(me, o.change(me, 5), "T")
+	pgtest.Exec(t, o.db, `UPDATE stores SET excluded_platforms = '{a}' WHERE business_id = ? AND ref_id = 's1'`,
+		o.business)
+	publishedID := func() string {
+		s, err := menus.NewMenuSource(o.db).Read(t.Context(), o.business, o.storeID("s1"), "a")
+		require.NoError(t, err)
+		require.False(t, s.Listed)
+		return s.PublishedStoreID
+	}
+	require.Equal(t, "s1", publishedID())
+	r := o.published(o.change(me, 6))
+	require.Equal(t, "T", r.Work.Sent.Task)
+	r.State = publishing.Unlisted
+	o.finish(me, r)
+	o.requireEffect(outcome.Superseded, "T", outcome.Failed)
+	_, names := o.claim(me)
+	require.Empty(t, names)
+
+	o.requireEffect(outcome.Superseded, "T", outcome.Done) // the aggregator has listed the store again
+	require.Equal(t, "s1", publishedID())
+	require.Nil(t, o.claimed(me).Digest)
+}
+
 func TestOutcomeOfACrashedAttemptIsApplied(t *testing.T) {
 	o := newOutcomeHarness(t)
 	o.change(me, 5) // sent, and the process dies
@@ -142,6 +172,18 @@ func TestOutcomeOfACrashedAttemptIsApplied(t *testing.T) {
 	require.Equal(t, publishing.Published, o.publication().State)
 	require.Zero(t, o.publication().Deadline)
 	o.requireEffect(outcome.Repeated, "T", outcome.Failed)
+}
+
+func TestReusedReferenceLeavesThePendingRequest(t *testing.T) {
+	o := newOutcomeHarness(t)
+	o.accept(me, o.change(me, 5), "T")
+	early, err := tasks.Register(t.Context(), o.db, o.db.Bun(), outcome.Task{Business: o.business, Platform: "a",
+		Reference: "T", Kind: outcome.Menu, StoreID: o.storeID("s2"), CallID: core.NewID(o.clock.Now()),
+		Deadline: o.clock.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Nil(t, early)
+	o.requireEffect(outcome.Settled, "T", outcome.Done)
+	require.Equal(t, publishing.Published, o.publication().State)
 }
 
 func TestOldReportDoesNotSettleTheNextTask(t *testing.T) {

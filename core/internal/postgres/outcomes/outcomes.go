@@ -43,6 +43,9 @@ func (s Store) Sweep(ctx context.Context) error {
 
 var errNoTask = core.Errorf(core.NotFound, "the outcome belongs to no request that is pending for this store")
 
+var errSending = &core.Error{Code: core.Unavailable, RetryAfter: publications.BusyPause,
+	Message: "the hub is sending a request of this kind: resend the outcome later"}
+
 var errNoStore = core.Errorf(core.Invalid, "the outcome names neither a task nor a store")
 
 // Settle applies a report of a platform. It stores the report of a task that is not known yet. It returns NotFound if
@@ -62,10 +65,18 @@ func (s Store) Settle(ctx context.Context, business core.BusinessID, platform st
 func (s Store) settle(ctx context.Context, business core.BusinessID, platform string,
 	r outcome.Report) (kind string, effect outcome.Effect, err error) {
 	for range maxLookups {
+		sending := false
+		if r.Reference == "" { // before the lookup: a request is stored as pending when its lease ends
+			if sending, err = tasks.Sending(ctx, s.db, business, platform, r); err != nil {
+				return "", "", err
+			}
+		}
 		task, state, known, err := tasks.Find(ctx, s.db.Bun(), business, platform, r)
 		switch {
 		case err != nil:
 			return "", "", err
+		case sending && state != outcome.Pending:
+			return "", "", errSending
 		case known:
 			effect, err := s.apply(ctx, task, state, r)
 			return task.Kind, effect, err
@@ -85,6 +96,12 @@ func (s Store) settle(ctx context.Context, business core.BusinessID, platform st
 // apply applies a report to a known task.
 func (s Store) apply(ctx context.Context, task outcome.Task, state outcome.State,
 	r outcome.Report) (outcome.Effect, error) {
+	late := state == tasks.Superseded || state == tasks.Expired
+	if late && task.Kind == outcome.Menu && r.State == outcome.Done {
+		if err := publications.New(s.db).Relisted(ctx, task); err != nil {
+			return "", err
+		}
+	}
 	switch {
 	case state == tasks.Superseded:
 		return outcome.Superseded, nil

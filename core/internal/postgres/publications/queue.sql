@@ -108,7 +108,8 @@ SET
     sent_menu = ?sent,
     sent_at = ?since,
     sent_deadline = ?deadline,
-    sent_task = ?task
+    sent_task = ?task,
+    platform_store_id = coalesce(platform_store_id, nullif(?platform_store_id, ''))
 WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform

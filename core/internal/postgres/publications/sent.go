@@ -40,7 +40,7 @@ func (p Store) await(ctx context.Context, tx bun.Conn, owner core.ID, r publish.
 		"call": r.CallID, "version": r.Version, "attempts": r.Sent.Attempts, "deadline": r.Sent.Deadline,
 		"since": r.Sent.Since, "sent": postgres.CleanText(string(sent)), "task": postgres.CleanText(r.Sent.Task),
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner,
-		"leased_to": r.LeasedUntil,
+		"leased_to": r.LeasedUntil, "platform_store_id": r.Sent.PlatformStoreID,
 	}))
 }
 
@@ -101,8 +101,8 @@ func (p Store) settle(ctx context.Context, tx bun.Conn, r publish.Result) (event
 	return r.Events()
 }
 
-// busyPause is when an aggregator repeats a report while the hub sends a newer menu.
-const busyPause = 2 * time.Second
+// BusyPause is when an aggregator repeats a report while the hub sends a newer request.
+const BusyPause = 2 * time.Second
 
 // Settle stores the outcome of a menu that an aggregator reports, with its events. It returns Unavailable while the
 // hub sends a newer menu.
@@ -119,7 +119,7 @@ func (p Store) Settle(ctx context.Context, task outcome.Task, report outcome.Rep
 			return tasks.End(ctx, p.db, tx,
 				tasks.Ended{Business: task.Business, CallID: task.CallID, State: tasks.Superseded})
 		case leased && work.Version > sent.Version:
-			return &core.Error{Code: core.Unavailable, RetryAfter: busyPause,
+			return &core.Error{Code: core.Unavailable, RetryAfter: BusyPause,
 				Message: "the hub sends a newer menu of the store: resend the outcome later"}
 		}
 		result := work.Sent.Settle(work, report, p.db.Clock().Now())
@@ -133,6 +133,16 @@ func (p Store) Settle(ctx context.Context, task outcome.Task, report outcome.Rep
 		return box.Publish(ctx, tx, events...)
 	})
 	return effect, err
+}
+
+// Relisted delists a store again whose replaced or overdue menu the aggregator has applied after the delisting.
+func (p Store) Relisted(ctx context.Context, task outcome.Task) error {
+	_, err := MarkDue(ctx, p.db, p.db.Bun(), Selector{
+		Reference: core.NewID(p.db.Clock().Now()), Now: true, StateUnknown: true,
+		Condition: `store.business_id = ? AND store.id = ? AND platform.name = ? AND publication.state = 'unlisted'`,
+		Args:      []any{task.Business, task.StoreID, task.Platform},
+	})
+	return err
 }
 
 // lockSent locks the publication of a task and returns it. leased reports whether a replica publishes it now.
