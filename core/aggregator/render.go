@@ -132,7 +132,7 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 			return sent // it stays listed under its old id
 		}
 		delisted := delistFormer(ctx)
-		if delisted.State == publish.Waiting {
+		if delisted.State == publish.Waiting && sent.State == publish.Published {
 			return delisted
 		}
 		sent.Problems = append(delisted.Problems, sent.Problems...)
@@ -159,15 +159,15 @@ func (p publication) planFormerDelisting(ctx context.Context) (func(context.Cont
 		if plan != nil {
 			result = p.sendCall(ctx, *plan, noInterpretation)
 		}
-		switch result.State {
-		case publish.Waiting:
-			result.Message =
-				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
-					s.PublishedStoreID, result.Message)
-		case publish.Failed:
+		if result.State == publish.Waiting || result.State == publish.Failed {
 			result.Problems = []publish.Problem{{Entity: "store", RefID: p.work.StoreRef, Code: "former_id",
 				Message: fmt.Sprintf("the platform may still sell the menu under the previous id %q of the store: %s",
 					s.PublishedStoreID, result.Message)}}
+		}
+		if result.State == publish.Waiting {
+			result.Message =
+				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
+					s.PublishedStoreID, result.Message)
 		}
 		return result
 	}, nil

@@ -52,7 +52,7 @@ func renderResult(work Work, r Rendering, now time.Time) (result Result, send bo
 	}
 	result.Digest = digest(work.CallID, r.Content)
 	if s := work.Sent; r.Unlisted == "" && s.confirms(work, result.Digest, now) {
-		result.CallID, result.Attempts = s.CallID, s.Attempts-1
+		result.CallID, result.Attempts, result.Problems = s.CallID, s.Attempts-1, s.Problems
 		return result.await(s.Task, s.Since, s.Deadline), false
 	}
 	result.Unchanged = len(work.ExplicitRequests) == 0 && bytes.Equal(work.Digest, result.Digest)
@@ -64,7 +64,7 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
 	result.At, result.RetryAt, result.RetryAfter = now, sent.RetryAt, sent.RetryAfter
 	result = result.withProblems(sent.Problems)
-	result.Uncounted = sent.Uncounted && sent.State == Waiting
+	result.Attempted, result.Uncounted = true, sent.Uncounted && sent.State == Waiting
 	if sent.State == Pending {
 		return result.await(sent.Task, now, sent.Deadline)
 	}
@@ -83,7 +83,7 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 // withProblems adds what the aggregator reports about the menu.
 func (r Result) withProblems(list []Problem) Result {
 	problems, warnings := outcome.Split(list)
-	r.Problems = limitProblems(problems)
+	r.Problems = limitProblems(append(slices.Clip(r.Problems), problems...))
 	r.Warnings = limitProblems(append(slices.Clip(r.Warnings), warnings...))
 	return r
 }

@@ -104,6 +104,7 @@ type Result struct {
 	RetryAt         time.Time // of Waiting; of Pending: the deadline
 	Uncounted       bool      // of Waiting: it does not count as an attempt
 	RetryAfter      time.Time // the aggregator throttles menus until then
+	Attempted       bool      // something was sent
 	Overdue         bool      // of Failed: the outcome was not reported in time
 	Replaced        core.ID   // of Pending: the call of an earlier menu whose outcome was pending; zero: none
 	At              time.Time

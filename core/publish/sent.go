@@ -22,6 +22,7 @@ type SentMenu struct {
 	ExplicitRequests []core.ID `json:"explicit_requests"`
 	PendingRequests  []core.ID `json:"pending_requests"`
 	Omitted          []Problem `json:"omitted"`
+	Problems         []Problem `json:"problems"`
 	Warnings         []Problem `json:"warnings"`
 	Message          string    `json:"message"`
 	Digest           []byte    `json:"digest"` // nil: the platform may have another menu
@@ -46,11 +47,14 @@ func (r Result) await(task string, since, deadline time.Time) Result {
 	r.State, r.Unchanged, r.RetryAt = Pending, false, deadline
 	r.Sent = &SentMenu{Task: task, CallID: r.CallID, Since: since, Deadline: deadline, Version: r.Version,
 		Attempts: r.Attempts + 1, Reference: r.Reference, ExplicitRequests: r.ExplicitRequests,
-		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Warnings: r.Warnings, Message: r.Message,
-		Digest: r.Digest, PlatformStoreID: r.PlatformStoreID}
+		PendingRequests: r.PendingRequests, Omitted: r.Omitted, Problems: r.Problems, Warnings: r.Warnings,
+		Message: r.Message, Digest: r.Digest, PlatformStoreID: r.PlatformStoreID}
 	r.Digest = nil // the platform may have either menu
 	return r
 }
+
+// SentStays reports whether the outcome of an earlier menu stays pending after a result.
+func (r Result) SentStays() bool { return r.State == Waiting && (r.Uncounted || !r.Attempted) }
 
 // overdue returns the result of a menu whose outcome is overdue. ok is false if a later change is published instead.
 func overdue(work Work, now time.Time) (result Result, ok bool) {
@@ -75,7 +79,11 @@ func (s *SentMenu) result(work Work, now time.Time) Result {
 // Settle returns the result of a menu whose outcome the aggregator reports. A failed one that may be resent
 // waits for that, as often as the schedule allows. It is resent with another idempotency key.
 func (s *SentMenu) Settle(work Work, report outcome.Report, now time.Time) Result {
-	result := s.result(work, now).withProblems(report.Problems)
+	result := s.result(work, now)
+	if report.State == outcome.Done {
+		result.Problems = s.Problems
+	}
+	result = result.withProblems(report.Problems)
 	if report.State == outcome.Done {
 		if report.Message != "" {
 			result.Message = report.Message

@@ -80,6 +80,25 @@ func TestAcceptedMenuReplacesThePendingOne(t *testing.T) {
 	require.Empty(t, events)
 }
 
+func TestPendingMenuStaysUntilAnotherIsSent(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	work := sentWork(now)
+	for _, err := range []error{core.Errorf(core.Internal, "crashed"), core.Errorf(core.Unavailable, "down")} {
+		require.True(t, renderFailure(work, err, now).SentStays())
+	}
+	require.False(t, finalResult(Result{Work: work}, SendResult{State: Waiting}, now).SentStays())
+	require.True(t, finalResult(Result{Work: work}, SendResult{State: Waiting, Uncounted: true}, now).SentStays())
+}
+
+func TestProblemsOfAnAcceptanceAreKept(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	former, rejected := Problem{Code: "former_id"}, Problem{Code: "picture"}
+	work := finalResult(Result{Work: Work{CallID: core.NewID(now)}},
+		SendResult{State: Pending, Task: "T", Problems: []Problem{former}, Deadline: now.Add(time.Hour)}, now).Work
+	done := work.Sent.Settle(work, outcome.Report{State: outcome.Done, Problems: []Problem{rejected}}, now)
+	require.Equal(t, []Problem{former, rejected}, done.Problems)
+}
+
 func TestReportDecidesAboutTheSentMenu(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	work := sentWork(now)

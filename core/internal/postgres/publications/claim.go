@@ -109,7 +109,8 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
 			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
 			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
-			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil, "sent_stays": r.Uncounted,
+			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil, "sent_stays": r.SentStays(),
+			"attempted": r.Attempted,
 		}))
 	case publish.Pending:
 		result, err = p.await(ctx, tx, owner, r)

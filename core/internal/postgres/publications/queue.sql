@@ -74,11 +74,14 @@ RETURNING
 
 -- name: retry
 -- Returns a claimed publication to the queue. One that was marked meanwhile restarts. An earlier menu whose outcome is
--- pending stays so, unless another one was sent.
+-- pending stays so, unless a counted attempt sent another one.
 UPDATE publications
 SET
     owner = NULL,
-    sent_menu = CASE WHEN ?sent_stays THEN sent_menu END,
+    sent_menu = CASE
+        WHEN ?sent_stays AND ?attempted THEN (sent_menu::jsonb - 'digest')::text
+        WHEN ?sent_stays THEN sent_menu
+    END,
     sent_at = CASE WHEN ?sent_stays THEN sent_at END,
     sent_deadline = CASE WHEN ?sent_stays THEN sent_deadline END,
     sent_task = CASE WHEN ?sent_stays THEN sent_task ELSE '' END,

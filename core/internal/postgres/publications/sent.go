@@ -47,7 +47,7 @@ func (p Store) await(ctx context.Context, tx bun.Conn, owner core.ID, r publish.
 // endTask ends the task of the earlier menu whose outcome was pending, if a result replaces or fails it.
 func (p Store) endTask(ctx context.Context, tx bun.Conn, r publish.Result) error {
 	ended := tasks.Ended{Business: r.Business, CallID: r.Replaced, State: tasks.Superseded}
-	if r.Sent != nil && r.State != publish.Pending && !(r.State == publish.Waiting && r.Uncounted) {
+	if r.Sent != nil && r.State != publish.Pending && !r.SentStays() {
 		ended.CallID = r.Sent.CallID
 	}
 	if ended.CallID == (core.ID{}) {
