@@ -20,7 +20,7 @@ import (
 func PublicationState(p publish.Publication, zone *time.Location) (ui.State, string) {
 	changes := !p.DueAt.IsZero() // since the last result
 	switch {
-	case !p.Deadline.IsZero():
+	case !p.Deadline.IsZero() && p.Note == "":
 		return ui.Wait, PendingOutcome(p, zone)
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
 		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone),

@@ -149,7 +149,7 @@ UNION ALL
 SELECT
     platform,
     CASE
-        WHEN note = '' AND sent_menu IS NOT NULL THEN 'accepted at '
+        WHEN note = '' AND (sent_menu::jsonb -> 'explicit_requests') @> to_jsonb(?reference::uuid) THEN 'accepted at '
             || to_char(sent_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
             || ', waiting for the outcome until '
             || to_char(sent_deadline AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')

@@ -73,10 +73,10 @@ func (q Store) apply(ctx context.Context, tx bun.Conn, box *outbox.Outbox, task 
 	c := outbox.Call{Business: task.Business, ID: task.CallID, At: q.db.Clock().Now()}
 	var payload string
 	var attempts int
-	var pending bool
+	var pending, followed bool
 	err := tx.QueryRowContext(ctx, queries.With("read_pending", postgres.Args{
 		"business": task.Business, "id": task.CallID,
-	})).Scan(&c.Kind, &c.Platform, &c.OrderingKey, &c.Order, &payload, &attempts, &pending)
+	})).Scan(&c.Kind, &c.Platform, &c.OrderingKey, &c.Order, &payload, &attempts, &pending, &followed)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !pending {
 		return outcome.Repeated, nil, tasks.End(ctx, q.db, tx,
 			tasks.Ended{Business: task.Business, CallID: task.CallID, State: tasks.Superseded})
@@ -84,7 +84,8 @@ func (q Store) apply(ctx context.Context, tx bun.Conn, box *outbox.Outbox, task 
 	if err != nil {
 		return "", nil, fmt.Errorf("reading the call of an outcome: %w", err)
 	}
-	if report.State == outcome.Retry && c.Kind == relay.OrderAcknowledge {
+	// An acknowledgement is not sent after the later calls of its order.
+	if report.State == outcome.Retry && c.Kind == relay.OrderAcknowledge && !followed {
 		if wait, more := retry.Default(time.Second).After(attempts); more {
 			return outcome.Retried, nil, q.sendAgain(ctx, tx, box, c, retrying{attempts, report.Reason(), wait})
 		}

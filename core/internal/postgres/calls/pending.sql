@@ -1,6 +1,21 @@
 -- name: read_pending
--- A call whose outcome an aggregator reports.
-SELECT kind, platform, ordering_key, order_id, payload, attempts, state = 'pending'
+-- A call whose outcome an aggregator reports, and whether a later call of its order exists.
+SELECT
+    kind,
+    platform,
+    ordering_key,
+    order_id,
+    payload,
+    attempts,
+    state = 'pending',
+    EXISTS (
+        SELECT 1
+        FROM calls later
+        WHERE later.business_id = ?business
+            AND later.order_id = calls.order_id
+            AND later.ordering_key = calls.ordering_key
+            AND later.sequence > calls.sequence
+    )
 FROM calls
 WHERE business_id = ?business AND id = ?id
 FOR UPDATE

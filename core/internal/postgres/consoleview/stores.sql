@@ -86,8 +86,8 @@ FROM publications
 WHERE business_id = ?business AND store_id = ANY (?stores)
 
 -- name: published_by
--- The publications that a request changed last, by platform and state. One that a later request has changed
--- counts for that request.
+-- The publications that a request changed last, by platform and state. Those whose accepted menu has the changes count
+-- apart. One that a later request has changed counts for that request.
 SELECT
     platform,
     outcome,
@@ -100,8 +100,12 @@ FROM (
         platform,
         message,
         note,
-        sent_at,
-        sent_deadline,
+        CASE
+            WHEN (sent_menu::jsonb -> 'pending_requests') @> to_jsonb(?reference::uuid) THEN sent_at
+        END AS sent_at,
+        CASE
+            WHEN (sent_menu::jsonb -> 'pending_requests') @> to_jsonb(?reference::uuid) THEN sent_deadline
+        END AS sent_deadline,
         CASE
             WHEN pending_references @> ARRAY[?reference::uuid]
                 OR outcome_reference IS DISTINCT FROM ?reference AND available_at < 'infinity' THEN 'waiting'
@@ -112,5 +116,5 @@ FROM (
         AND (reference = ?reference OR outcome_reference = ?reference OR pending_references @> ARRAY[?reference::uuid])
 ) changed
 WHERE outcome IN ('published', 'failed', 'waiting')
-GROUP BY 1, 2
-ORDER BY 1, 2
+GROUP BY platform, outcome, sent_at IS NULL
+ORDER BY platform, outcome, sent_at IS NULL

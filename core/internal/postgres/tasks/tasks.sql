@@ -1,6 +1,6 @@
 -- name: register
--- Stores a task whose outcome is pending. Returns the report that arrived before it, or ''. It returns no row if another
--- request is pending with that reference.
+-- Stores a task whose outcome is pending. Returns the report that arrived before it, or ''. It returns no row if
+-- another request is pending with that reference.
 INSERT INTO outcome_tasks AS task (
     business_id, platform, reference, kind, store_id, call_id, state, updated_at, expires_at
 )
