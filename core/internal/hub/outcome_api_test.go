@@ -274,7 +274,7 @@ func (l *laterClient) pendingCalls() (n int) {
 	return n
 }
 
-func TestStoreSwitchDuringAPendingMenuSendsItAgain(t *testing.T) {
+func TestStoreSwitchResendsAPendingMenu(t *testing.T) {
 	l := newLaterClient(t)
 	l.sendPending("Soup", "T-1")
 	l.ok("POST", locationRoute, `{"location_ref_id":"s1","action":"disable","platforms":["p"]}`)

@@ -105,10 +105,12 @@ func TestPendingMenuIsClaimedAtItsDeadline(t *testing.T) {
 	require.Equal(t, w.Version, w.Sent.Version)
 	o.requireEffect(outcome.Settled, "T", outcome.Done) // the report wins over a claim
 	require.Equal(t, publishing.Published, o.publication().State)
+	o.finish(other, publishing.Result{Work: w, State: publishing.Failed, Overdue: true, At: o.clock.Now()})
+	require.Equal(t, publishing.Published, o.publication().State)
 	require.Zero(t, o.publication().Deadline)
 }
 
-func TestUnknownStateOfAPendingMenuSurvivesARelease(t *testing.T) {
+func TestUnknownStateSurvivesARelease(t *testing.T) {
 	o := newOutcomeHarness(t)
 	o.accept(me, o.change(me, 5), "T")
 	released := o.change(me, 6)

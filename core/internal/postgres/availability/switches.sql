@@ -105,7 +105,7 @@ ORDER BY platform.name
 -- The condition that an ended call has switched the row store on the row platform and that its menu needs
 -- republishing. The call failed, or a menu was published meanwhile. A switch of items has marked its publication, so
 -- that newer versions came after it. A switch of a store has not: a publication since then may have read the state
--- before it, as may a menu whose outcome is pending.
+-- before it. So may a menu whose outcome is pending.
 (store.business_id, store.id, platform.name) IN (
     SELECT ended.business_id, ended.store_id, ended.platform
     FROM unnest(
