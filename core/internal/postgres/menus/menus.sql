@@ -1,6 +1,6 @@
 -- name: published_store
--- The requests that wait for a publication, and the store's id on the platform. That is '' if the platform does not have
--- it.
+-- The requests that wait for a publication, and the store's id on the platform. That is '' if the platform does not
+-- have it.
 SELECT
     pending_references,
     CASE
