@@ -63,13 +63,14 @@ CREATE UNIQUE INDEX platform_aliases_sent ON platform_aliases (business_id, plat
 
 SELECT watch_business_changes('platform_aliases');
 
--- Findings of platform rules against items.
+-- Findings of platform rules against items. A warning does not keep the item off the platform.
 CREATE TABLE platform_findings (
     business_id bigint NOT NULL,
     platform    text NOT NULL,
     item_id     bigint NOT NULL,
     rule        text NOT NULL,
     message     text NOT NULL,
+    warning     boolean NOT NULL DEFAULT false,
     PRIMARY KEY (business_id, item_id, platform, rule)
 );
 

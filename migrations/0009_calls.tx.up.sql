@@ -17,6 +17,7 @@ CREATE TABLE calls (
     attempts     smallint NOT NULL DEFAULT 0,
     created_at   timestamptz NOT NULL,
     finished_at  timestamptz,
+    outcome_deadline timestamptz,          -- of a pending one: when its outcome is overdue; null: of an action
     trace        text,                     -- traceparent; null: none
     PRIMARY KEY (business_id, id)
 ) WITH (fillfactor = 80);
@@ -24,8 +25,9 @@ CREATE INDEX calls_by_order ON calls (business_id, order_id);
 CREATE INDEX calls_of_stores ON calls (business_id, ordering_key, sequence) WHERE order_id = 0;
 CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
 CREATE INDEX calls_waiting ON calls (business_id, ordering_key, sequence) WHERE state = 'waiting';
--- Actions that the aggregator accepted and whose outcome it has not reported yet.
+-- Calls that the aggregator accepted and whose outcome it has not reported yet.
 CREATE INDEX calls_pending ON calls (finished_at) WHERE state = 'pending';
+CREATE INDEX calls_overdue ON calls (outcome_deadline) WHERE state = 'pending' AND outcome_deadline IS NOT NULL;
 CREATE INDEX calls_failed ON calls (business_id, finished_at, id) INCLUDE (platform, kind, order_id)
     WHERE state = 'failed';
 
@@ -97,5 +99,24 @@ CREATE INDEX call_attempts_by_call ON call_attempts (business_id, call_id, n);
 -- Locations of riders have attempts and no row in calls.
 CREATE INDEX call_attempts_of_order ON call_attempts (business_id, order_id) WHERE order_id <> 0;
 CREATE TABLE call_attempts_other PARTITION OF call_attempts DEFAULT;
+
+-- Requests whose outcome an aggregator reports later, by its ids of them: menus, and calls except actions. Reports that
+-- arrived before the response to their request are early.
+CREATE TABLE outcome_tasks (
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    reference   text NOT NULL,             -- the aggregator's id
+    kind        text NOT NULL DEFAULT '',  -- menu, or the kind of the call
+    store_id    bigint NOT NULL DEFAULT 0, -- 0: of no store
+    call_id     uuid,                      -- of the request; null: early
+    state       text NOT NULL CHECK (state IN ('early', 'pending', 'done', 'failed', 'retry', 'expired', 'superseded')),
+    report      text NOT NULL DEFAULT '',  -- of an early one: JSON
+    updated_at  timestamptz NOT NULL,
+    expires_at  timestamptz NOT NULL,      -- of a pending one: when its outcome is overdue; of others: deleted then
+    PRIMARY KEY (business_id, platform, reference)
+);
+CREATE INDEX outcome_tasks_by_call ON outcome_tasks (business_id, call_id) WHERE state = 'pending';
+CREATE INDEX outcome_tasks_by_store ON outcome_tasks (business_id, store_id, kind) WHERE store_id <> 0;
+CREATE INDEX outcome_tasks_expired ON outcome_tasks (expires_at);
 
 SELECT enable_rls();

@@ -21,6 +21,7 @@ CREATE TABLE publications (
     message            text NOT NULL DEFAULT '',    -- the reason, for people
     left_out           text NOT NULL DEFAULT '[]',  -- JSON: findings of the rules of the platform
     problems           text NOT NULL DEFAULT '[]',  -- JSON: rejections of the aggregator
+    warnings           text NOT NULL DEFAULT '[]',  -- JSON: findings about objects that the platform lists
     outcome_reference  uuid,                        -- the reference in the event of the outcome
     digest             bytea,                       -- of the menu on the platform; null: unknown
     state_unknown      boolean NOT NULL DEFAULT false, -- another call changed the platform since the claim
@@ -29,6 +30,11 @@ CREATE TABLE publications (
     published_at       timestamptz,
     settled_at         timestamptz,                 -- of the last outcome
     steps              bytea,                       -- sealed JSON: the completed steps of the call; null: none
+    -- The menu that the aggregator has accepted and whose outcome it reports later: publish.SentMenu, JSON.
+    sent_menu          text,
+    sent_at            timestamptz,                 -- when it accepted that menu
+    sent_deadline      timestamptz,                 -- when the outcome is overdue
+    sent_task          text NOT NULL DEFAULT '',    -- the aggregator's id of that
     PRIMARY KEY (business_id, store_id, platform)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';

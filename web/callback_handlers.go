@@ -119,6 +119,8 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 		}
 		err = respond(c, http.StatusOK, envelope{Status: "success",
 			Message: "the request is stored, and the hub fetches its content"})
+	case message.Report != nil:
+		err = s.settleReport(c, request.Caller, *message.Report)
 	default:
 		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}

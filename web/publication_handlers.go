@@ -19,19 +19,33 @@ type publicationBody struct {
 	Status        publish.State     `json:"status"`
 	Message       string            `json:"message,omitzero"`
 	Errors        []publish.Problem `json:"errors"`
+	Warnings      []publish.Problem `json:"warnings,omitempty"`
 	Reference     string            `json:"reference,omitzero"`
 	PublishedAt   time.Time         `json:"published_at,omitzero"`
 	SettledAt     time.Time         `json:"settled_at,omitzero"`
 	DueAt         time.Time         `json:"due_at,omitzero"`
 	WaitsBecause  string            `json:"waits_because,omitzero"`
 	Attempts      int               `json:"attempts"`
+
+	Pending *pendingOutcome `json:"pending_outcome,omitempty"`
+}
+
+// pendingOutcome is a menu that the platform has accepted, and whose outcome it reports later.
+type pendingOutcome struct {
+	Reference string    `json:"reference"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until"`
 }
 
 func publicationOf(p publish.Publication) publicationBody {
 	body := publicationBody{
 		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
+		Warnings:    p.Warnings,
 		PublishedAt: p.PublishedAt.UTC(),
 		SettledAt:   p.UpdatedAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
+	}
+	if !p.Deadline.IsZero() {
+		body.Pending = &pendingOutcome{p.Task, p.Since.UTC(), p.Deadline.UTC()}
 	}
 	if p.Reference != (uuid.UUID{}) {
 		body.Reference = p.Reference.String()

@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
@@ -110,6 +111,11 @@ type Riders interface {
 // ActionDesk accepts feature actions. An action is durable when Submit returns.
 type ActionDesk interface {
 	Submit(ctx context.Context, business core.BusinessID, platform, actor string, r action.Request) (core.ID, error)
+}
+
+// Outcomes applies the outcomes that aggregators report after their responses.
+type Outcomes interface {
+	Settle(ctx context.Context, business core.BusinessID, platform string, r outcome.Report) (outcome.Effect, error)
 }
 
 // Actions reads feature actions, and records the outcomes that aggregators report.
@@ -217,6 +223,7 @@ type Config struct {
 	Riders              Riders
 	ActionDesk          ActionDesk
 	Actions             Actions
+	Outcomes            Outcomes
 	Callers             Callers
 	Callbacks           relay.Reader
 	Fetches             Fetches

@@ -103,7 +103,9 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 
 // hasOwnCause reports whether ItemFindings explains why a platform does not show an item.
 func hasOwnCause(i console.ItemDetail, platform string) bool {
-	return slices.ContainsFunc(i.Findings, func(f console.ItemFinding) bool { return f.Platform == platform }) ||
+	return slices.ContainsFunc(i.Findings, func(f console.ItemFinding) bool {
+		return f.Platform == platform && !f.Warning
+	}) ||
 		slices.ContainsFunc(i.Rejections, func(r console.ItemRejection) bool { return r.Platform == platform })
 }
 
@@ -201,6 +203,12 @@ var itemReasons = map[menu.Reason]string{menu.NotSold: text.HereNotSold, menu.No
 // ItemFindings explains on which platforms the rules, or the platforms, reject an item. Each rule has its own cause.
 func ItemFindings(i console.ItemDetail) (causes []ui.Cause) {
 	for _, f := range i.Findings {
+		if f.Warning {
+			causes = append(causes, ui.Cause{State: ui.Warn,
+				Text:   fmt.Sprintf(text.CauseItemWarning, f.Platform, ErrorText(f.Message)),
+				Detail: fmt.Sprintf(text.RemedyWarning, f.Rule)})
+			continue
+		}
 		causes = append(causes, ui.Cause{State: ui.Err,
 			Text:   fmt.Sprintf(text.CauseItemFinding, f.Platform, ErrorText(f.Message)),
 			Detail: fmt.Sprintf(text.RemedyFinding, f.Rule)})

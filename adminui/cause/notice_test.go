@@ -79,7 +79,7 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 
 func TestJobShowsItsPublicationState(t *testing.T) {
 	cause := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
-		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
+		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, time.UTC)
 	require.Equal(t, ui.Cause{State: ui.Run,
 		Text: "a has received the applied changes for 12 stores; b has not received these changes for 1 " +
 			"store yet, because the plugin is not running.",
@@ -87,14 +87,21 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 			"own website and apps fetch the menu " +
 			"themselves."}, cause)
 	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
-		{Platform: "b", State: "waiting", Stores: 2}})
+		{Platform: "b", State: "waiting", Stores: 2}}, time.UTC)
 	require.Equal(t, ui.Cause{State: ui.Err,
 		Text: "a rejected these changes for 3 stores: no image; b has not received these changes for 2 " +
 			"stores yet.",
 		Detail: "The hub sends pending changes automatically, when the platform and its plugin work. The merchant's " +
 			"own website and apps fetch the menu " +
 			"themselves."}, cause)
-	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
+	cause = PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}, time.UTC)
+	require.Equal(t, ui.OK, cause.State)
+
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	cause = PublishResult([]console.Publishing{{Platform: "a", State: "waiting", Stores: 1, Since: at,
+		Until: at.Add(time.Hour)}}, time.UTC)
+	require.Equal(t, ui.Run, cause.State)
+	require.Contains(t, cause.Text, "a has accepted these changes for 1 store at ")
 }
 
 func TestUnavailableStoreHasAOneWordReason(t *testing.T) {

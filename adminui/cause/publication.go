@@ -20,6 +20,8 @@ import (
 func PublicationState(p publish.Publication, zone *time.Location) (ui.State, string) {
 	changes := !p.DueAt.IsZero() // since the last result
 	switch {
+	case !p.Deadline.IsZero() && p.Note == "":
+		return ui.Wait, PendingOutcome(p, zone)
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
 		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone),
 			menuMessage(p.Platform, p.Message))
@@ -32,6 +34,9 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 		return ui.Warn, missingText(p.Errors)
 	case p.State == publish.Published && changes:
 		return ui.Run, fmt.Sprintf(text.PublishOldGoes, formatTime(p.PublishedAt, zone))
+	case p.State == publish.Published && len(p.Warnings) > 0:
+		return ui.OK, fmt.Sprintf(text.PublishWarnings, ui.Count(len(p.Warnings), text.OneWarning, text.Warnings_),
+			p.Warnings[0].Message)
 	case p.State == publish.Published:
 		return ui.OK, ""
 	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
@@ -41,6 +46,15 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	default:
 		return ui.Run, text.PublishUnderWay
 	}
+}
+
+// PendingOutcome explains that a platform has accepted a menu, and reports its outcome later.
+func PendingOutcome(p publish.Publication, zone *time.Location) string {
+	words := fmt.Sprintf(text.PublishUnconfirmed, p.Platform, formatTime(p.Since, zone), formatTime(p.Deadline, zone))
+	if p.PublishedAt.IsZero() {
+		return words
+	}
+	return sentences(words, fmt.Sprintf(text.PublishOldShown, formatTime(p.PublishedAt, zone)))
 }
 
 // missingText reports the objects that a platform lacks, with the reason of the first.
@@ -142,7 +156,7 @@ func statusWords(message string) string {
 }
 
 // PublishResult explains whether platforms have the menu changes of a request.
-func PublishResult(found []console.Publishing) ui.Cause {
+func PublishResult(found []console.Publishing, zone *time.Location) ui.Cause {
 	cause, parts, pending := ui.Cause{State: ui.OK}, make([]string, len(found)), false
 	for i, p := range found {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
@@ -154,7 +168,10 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		default:
 			pending = true
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
-			if p.Message != "" {
+			if !p.Until.IsZero() {
+				parts[i] = fmt.Sprintf(text.MenuUnconfirmed, p.Platform, stores, formatTime(p.Since, zone),
+					formatTime(p.Until, zone))
+			} else if p.Message != "" {
 				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message))
 			}
 			if cause.State == ui.OK {

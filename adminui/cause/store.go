@@ -228,6 +228,8 @@ func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
 	state, why := PublicationState(p, zone)
 	visibility := Visibility{State: state, Label: visibilityLabels[state], Why: why}
 	switch {
+	case state == ui.Wait:
+		visibility.Label = text.Unconfirmed
 	case state == ui.Warn && p.State == publish.Failed:
 		visibility.Label, visibility.Remedy = text.OldMenu, AtSettings
 	case state == ui.Err || state == ui.Warn && p.Note != "":

@@ -244,7 +244,7 @@ func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console
 	if err != nil || len(found) == 0 {
 		return ui.Cause{}, err
 	}
-	status := cause.PublishResult(found)
+	status := cause.PublishResult(found, v.Zone)
 	status.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
 	if status.State == ui.Err {
 		status.Link.Href += "?reason=" + string(console.PlaceMenuRejected)

@@ -47,5 +47,7 @@ const (
 	GridLive   = "Live"
 	GridClosed = "Closed now"
 	GridRun    = "Publishing"
-	GridNot    = "Not listed"
+
+	Unconfirmed = "Unconfirmed"
+	GridNot     = "Not listed"
 )

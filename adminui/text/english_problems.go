@@ -73,6 +73,7 @@ const (
 	PublishedOwn          = "The merchant's own website and apps fetch the menu themselves."
 	MenuPublished         = "%s has received the applied changes for %s"
 	MenuRejectedBy        = "%s rejected these changes for %s: %s"
+	MenuUnconfirmed       = "%s has accepted these changes for %s at %s, and must confirm them until %s"
 	MenuPending           = "%s has not received these changes for %s yet"
 	MenusSentLater        = "The hub sends pending changes automatically, when the platform and its plugin work."
 	Because               = ", because %s"

@@ -112,10 +112,15 @@ const (
 	PriceToCome            = "%s, not yet on the platform"
 	PriceSent              = "%s, sent to the platform %s"
 	CauseItemFinding       = "%s does not accept the item: %s"
+	CauseItemWarning       = "%s accepts the item, with a warning: %s"
+	RemedyWarning          = "The platform lists the item. Its rule is %s."
 	RemedyFinding          = "In the POS, correct the item and resend the menu. The hub then checks the rule " +
 		"%s again."
 	PublishFailed      = "The menu was not published: %s"
 	PublishWaits       = "The menu is waiting to be published: %s"
+	PublishUnconfirmed = "Waiting for %s to confirm the menu, since %s, until %s."
+	PublishOldShown    = "It shows the menu of %s."
+	PublishWarnings    = "The platform has the menu, with %s: %s"
 	PublishUnderWay    = "The menu is being published."
 	PublishWithout     = "Published without %s (%s): %s"
 	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub to " +

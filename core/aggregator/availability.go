@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -60,46 +61,21 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 	if err != nil {
 		return relay.Outcome{}, err
 	}
-	outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
-	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
-		return outcome, nil
+	result := publishOutcomeOf(read)
+	problems, _ := outcome.Split(problemsOf(read.GetErrors()))
+	if result.State != relay.OutcomeDone || len(problems) == 0 {
+		return result, nil
 	}
 	if call.Kind == relay.StoreAction {
-		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
+		return relay.Outcome{State: relay.OutcomeFailed, Message: problems[0].Message}, nil
 	}
 	items, options := p.SentRefIDs()
-	outcome.Rejected = rejections(items, options, read.GetErrors())
-	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
-		first := outcome.Rejected[0]
-		outcome.State = relay.OutcomeRetry
-		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
+	result.Rejected = relay.Rejections(items, options, problems)
+	if len(result.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
+		first := result.Rejected[0]
+		result.State = relay.OutcomeRetry
+		result.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
 			first.Message)
 	}
-	return outcome, nil
-}
-
-// rejections returns the first error for each item and option of the change. Some aggregators do not distinguish
-// options from items.
-func rejections(items, options []string, list []*sdk.PublishError) (refusals []relay.Rejection) {
-	type thing struct {
-		option bool
-		refID  string
-	}
-	taken := map[thing]bool{}
-	for _, id := range items {
-		taken[thing{false, id}] = true
-	}
-	for _, id := range options {
-		taken[thing{true, id}] = true
-	}
-	for _, e := range list {
-		what := thing{e.GetEntity() == "option", e.GetRefId()}
-		what.option = what.option || !taken[what]
-		if taken[what] {
-			delete(taken, what)
-			refusals = append(refusals,
-				relay.Rejection{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
-		}
-	}
-	return refusals
+	return result, nil
 }

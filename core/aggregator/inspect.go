@@ -73,8 +73,11 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	list, err := plugin.CheckItems(ctx, subject, n.timeout, converted)
 	found := map[string][]menu.Finding{}
 	for _, f := range list {
-		found[f.GetRefId()] = append(found[f.GetRefId()],
-			menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()})
+		finding := menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()}
+		if f.GetSeverity() == pb.FindingSeverity_FINDING_SEVERITY_WARNING {
+			finding.Severity = menu.FindingWarning
+		}
+		found[f.GetRefId()] = append(found[f.GetRefId()], finding)
 	}
 	return found, err
 }

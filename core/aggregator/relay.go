@@ -164,8 +164,8 @@ func integers(list []int32) []int {
 	return out
 }
 
-// Interpret interprets an aggregator's response (relay.Plugins). Only responses to actions, availability changes and
-// out-of-stock reports carry more than a status.
+// Interpret interprets an aggregator's response (relay.Plugins). Only responses to actions, availability changes,
+// acknowledgements and out-of-stock reports carry more than a status.
 func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	response relay.Response) (relay.Outcome, error) {
 	switch call.Kind {
@@ -173,6 +173,8 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 		return h.interpretAvailability(ctx, call, settings, response)
 	case relay.ItemsOOS:
 		return h.interpretItemsOOS(ctx, call, settings, response)
+	case relay.OrderAcknowledge:
+		return h.interpretAcknowledge(ctx, call, settings, response)
 	}
 	if call.Kind != relay.Action || !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{}, nil

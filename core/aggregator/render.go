@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/queue"
@@ -129,11 +130,11 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 	}
 	r.Send = func(ctx context.Context) publish.SendResult {
 		sent := p.send(ctx, *plan)
-		if sent.State != publish.Published {
+		if sent.State != publish.Published && sent.State != publish.Pending {
 			return sent // it stays listed under its old id
 		}
 		delisted := delistFormer(ctx)
-		if delisted.State == publish.Waiting {
+		if delisted.State == publish.Waiting && sent.State == publish.Published {
 			return delisted
 		}
 		sent.Problems = append(delisted.Problems, sent.Problems...)
@@ -161,15 +162,15 @@ func (p publication) planFormerDelisting(ctx context.Context) (func(context.Cont
 		if plan != nil {
 			result = p.sendCall(ctx, *plan, noInterpretation)
 		}
-		switch result.State {
-		case publish.Waiting:
-			result.Message =
-				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
-					s.PublishedStoreID, result.Message)
-		case publish.Failed:
+		if result.State == publish.Waiting || result.State == publish.Failed {
 			result.Problems = []publish.Problem{{Entity: "store", RefID: p.work.StoreRef, Code: "former_id",
 				Message: fmt.Sprintf("the platform may still sell the menu under the previous id %q of the store: %s",
 					s.PublishedStoreID, result.Message)}}
+		}
+		if result.State == publish.Waiting {
+			result.Message =
+				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
+					s.PublishedStoreID, result.Message)
 		}
 		return result
 	}, nil
@@ -229,11 +230,11 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 			return relay.Outcome{}, err
 		}
 		problems = problemsOf(read.GetErrors())
-		outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
-		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
-			outcome.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, outcome.Message)
+		result := publishOutcomeOf(read)
+		if result.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
+			result.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, result.Message)
 		}
-		return outcome, nil
+		return result, nil
 	})
 	sent.Problems = problems
 	return sent
@@ -249,8 +250,11 @@ func (p publication) responseSubject() pluginhost.Subject {
 
 func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	for _, e := range list {
-		problems = append(problems,
-			publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()})
+		p := publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()}
+		if e.GetSeverity() == pb.FindingSeverity_FINDING_SEVERITY_WARNING {
+			p.Severity = outcome.Warning
+		}
+		problems = append(problems, p)
 	}
 	return problems
 }
@@ -283,6 +287,9 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 		sent.State = publish.Waiting
 	case relay.Failed:
 		sent.State = publish.Failed
+	case relay.Pending:
+		sent.State, sent.Task = publish.Pending, cmp.Or(result.Outcome.Task, w.CallID.String())
+		sent.Deadline = result.FinishedAt.Add(result.Outcome.ExpiresAfter)
 	}
 	return sent
 }

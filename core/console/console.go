@@ -272,7 +272,10 @@ type ItemRejection struct {
 }
 
 // ItemFinding is a platform's rule that an item breaks, so it is not listed there.
-type ItemFinding struct{ Platform, Rule, Message string }
+type ItemFinding struct {
+	Platform, Rule, Message string
+	Warning                 bool // the platform lists the item
+}
 
 // ItemCategory is a category of an item.
 type ItemCategory struct {

@@ -30,4 +30,6 @@ type Publishing struct {
 	State    string // publish.State
 	Stores   int
 	Message  string // of one of them: the reason why it failed or waits
+	// The platform has accepted one of them at Since, and must report its outcome by Until; zero: none.
+	Since, Until time.Time
 }

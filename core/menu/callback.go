@@ -14,7 +14,11 @@ type Finding struct {
 	Platform string `json:"platform"`
 	Rule     string `json:"rule"`
 	Message  string `json:"message"`
+	Severity string `json:"severity,omitzero"` // "" is an error; FindingWarning does not keep the object off
 }
+
+// FindingWarning is the severity of a finding that does not keep an object from being listed.
+const FindingWarning = "warning"
 
 // Findings holds the findings of each kind by the index of the object in its array.
 type Findings PerKind[map[int][]Finding]

@@ -81,7 +81,8 @@ func TestCallbackNamesWhatAnObjectLacks(t *testing.T) {
 	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	request, plan := h.send(MasterLocation, `{"items":[{"ref_id":"tea","title":"Tea","price":1,`+
 		`"category_ref_ids":["no"],"warnings":["of an earlier callback"]}]}`)
-	body, err := Callback(reference, request, plan, Findings{Items: {0: {{"web", "rule", "broken"}}}})
+	found := []Finding{{Platform: "web", Rule: "rule", Message: "broken"}}
+	body, err := Callback(reference, request, plan, Findings{Items: {0: found}})
 	require.NoError(t, err)
 	eventtest.Check(t, core.InventoryUpdate, body)
 	require.Contains(t, string(body), `"upipr_status":{"action":"A","id":1,"error":false},"warnings":[{"path":`+

@@ -204,6 +204,15 @@ func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.Acknowledg
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
 }
 
+// InterpretAcknowledge interprets the aggregator's response to an acknowledgement.
+func (p Plugin) InterpretAcknowledge(ctx context.Context, s Subject,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return invoke(ctx, p, newRequest("Orders.InterpretAcknowledge", s, response),
+		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+			return i.client.InterpretAcknowledge(ctx, s.call(), response)
+		})
+}
+
 // PlanOrderStatus plans the update of an order's state.
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()

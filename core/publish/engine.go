@@ -117,7 +117,7 @@ func (policy) Lease(work Work) queue.Lease {
 // Run publishes. A platform is paused while its plugin is down or elsewhere, or while the aggregator throttles.
 func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	start := p.Clock.Now()
-	if work.Attempts == 0 {
+	if work.Attempts == 0 || work.CallID == (core.ID{}) {
 		work.CallID = core.NewID(start)
 	}
 	ctx, span := p.Tracer.Start(work.Trace.NewContext(ctx), core.ClientSpan, "publish", work.Plugin)
@@ -151,7 +151,7 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 // Finish records results with their events.
 func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (queue.FinishResult, error) {
 	for _, result := range results {
-		events, err := result.events()
+		events, err := result.Events()
 		if err != nil {
 			p.Log.Error("encoding publication events failed", "error", err)
 		}
@@ -186,6 +186,9 @@ func (e *Engine) publish(ctx context.Context, work Work) (result Result, respons
 	}()
 	ctx, cancel := context.WithTimeout(ctx, work.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
 	defer cancel()
+	if result, ok := overdue(work, e.Clock.Now()); ok {
+		return result, queue.NoRequest
+	}
 	menu, err := e.render(ctx, work)
 	if err != nil {
 		return e.renderFailed(work, err), queue.NoRequest

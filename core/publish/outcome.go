@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/retry"
 )
 
@@ -36,19 +37,24 @@ func digest(key core.ID, content []string) []byte {
 // sent.
 func renderResult(work Work, r Rendering, now time.Time) (result Result, send bool) {
 	work.PendingRequests = r.PendingRequests
-	result = Result{Work: work, State: Published, At: now, Omitted: limitProblems(r.Omitted), Message: r.Note,
-		PlatformStoreID: r.PlatformStoreID}
+	omitted, warnings := outcome.Split(r.Omitted)
+	result = Result{Work: work, State: Published, At: now, Omitted: limitProblems(omitted), Message: r.Note,
+		Warnings: limitProblems(warnings), PlatformStoreID: r.PlatformStoreID}
 	switch {
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
 		return result, false
 	case r.Unlisted != "":
-		result.State, result.Message, result.Omitted = Unlisted, r.Unlisted, nil
+		result.State, result.Message, result.Omitted, result.Warnings = Unlisted, r.Unlisted, nil, nil
 		if len(r.Content) == 0 {
 			return result, false
 		}
 	}
 	result.Digest = digest(work.CallID, r.Content)
+	if s := work.Sent; r.Unlisted == "" && s.confirms(work, result.Digest, now) {
+		result.CallID, result.Attempts, result.Problems = s.CallID, s.Attempts-1, s.Problems
+		return result.await(s.Task, s.Since, s.Deadline), false
+	}
 	result.Unchanged = len(work.ExplicitRequests) == 0 && bytes.Equal(work.Digest, result.Digest)
 	return result, !result.Unchanged
 }
@@ -56,9 +62,12 @@ func renderResult(work Work, r Rendering, now time.Time) (result Result, send bo
 // finalResult returns the result after sending. The digest is set only if the platform accepted the menu.
 func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
-	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
-		sent.RetryAfter
-	result.Uncounted = sent.Uncounted && sent.State == Waiting
+	result.At, result.RetryAt, result.RetryAfter = now, sent.RetryAt, sent.RetryAfter
+	result = result.withProblems(sent.Problems)
+	result.Attempted, result.Uncounted = true, sent.Uncounted && sent.State == Waiting
+	if sent.State == Pending {
+		return result.await(sent.Task, now, sent.Deadline)
+	}
 	if sent.State != Published {
 		result.Digest = nil
 	}
@@ -69,6 +78,14 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 		result.Message = sent.Message
 	}
 	return result
+}
+
+// withProblems adds what the aggregator reports about the menu.
+func (r Result) withProblems(list []Problem) Result {
+	problems, warnings := outcome.Split(list)
+	r.Problems = limitProblems(append(slices.Clip(r.Problems), problems...))
+	r.Warnings = limitProblems(append(slices.Clip(r.Warnings), warnings...))
+	return r
 }
 
 // schedule returns the retry schedule of publications. The first attempt includes the rendering.
@@ -125,11 +142,11 @@ func (r Result) Errors() []Problem {
 	return limitProblems(list)
 }
 
-// events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
+// Events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
 // failed, there is also one for each request whose change is in it, and at least one. Delisting a store is a success
 // for the request that caused it, but an error for one that asked for its menu.
-func (r Result) events() ([]core.Event, error) {
-	if r.State == Waiting {
+func (r Result) Events() ([]core.Event, error) {
+	if r.State == Waiting || r.State == Pending {
 		return nil, nil
 	}
 	references := slices.Clone(r.ExplicitRequests)
@@ -151,8 +168,10 @@ func (r Result) events() ([]core.Event, error) {
 			Platform  string    `json:"platform"`
 			Status    string    `json:"status"`
 			Errors    []Problem `json:"errors"`
+			Warnings  []Problem `json:"warnings,omitempty"`
 			At        int64     `json:"ts_utc"`
-		}{reference.String(), r.StoreRef, cmp.Or(r.EventPlatform, r.Platform), status, r.Errors(), r.At.UnixMilli()})
+		}{reference.String(), r.StoreRef, cmp.Or(r.EventPlatform, r.Platform), status, r.Errors(), r.Warnings,
+			r.At.UnixMilli()})
 		if err != nil {
 			return nil, fmt.Errorf("encoding the event: %w", err)
 		}

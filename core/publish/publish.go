@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/queue"
 )
 
@@ -34,15 +35,11 @@ type Work struct {
 	Owner            core.ID    // of the lease
 	Steps            []byte     // the completed steps of earlier attempts (relay.Call); nil: none
 	Trace            core.Trace // of the latest change
+	Sent             *SentMenu  // whose outcome is pending; nil: none
 }
 
 // Problem is an object that could not be published as intended, with the reason.
-type Problem struct {
-	Entity  string `json:"entity"` // menu, store, category, item, option_group, option, tax or charge
-	RefID   string `json:"ref_id"` // empty if it concerns the whole menu
-	Code    string `json:"code"`   // identifies the rule, for programs
-	Message string `json:"message"`
-}
+type Problem = outcome.Problem
 
 // Rendering is a store's menu in the aggregator's own format.
 type Rendering struct {
@@ -58,7 +55,7 @@ type Rendering struct {
 
 // SendResult is the result of sending.
 type SendResult struct {
-	State      State // Published, Failed, or Waiting for a retry
+	State      State // Published, Failed, Pending, or Waiting for a retry
 	Message    string
 	Problems   []Problem // reported by the aggregator
 	RetryAt    time.Time // of Waiting
@@ -66,6 +63,8 @@ type SendResult struct {
 	Uncounted  bool      // of Waiting: it does not count as an attempt
 	Responded  bool      // with any status but 429
 	Unsent     bool      // no request was sent
+	Task       string    // of Pending: the aggregator's id of it
+	Deadline   time.Time // of Pending: when the outcome is overdue
 }
 
 // State is the state of a publication.
@@ -78,6 +77,9 @@ const (
 	Failed    State = "failed"    // the platform rejected the menu, or could not be reached
 	Unlisted  State = "unlisted"  // the store is not listed on the platform, which was notified if its plugin can
 	Skipped   State = "skipped"   // the platform does not receive menus
+
+	// Pending is never stored: the platform has accepted the menu, and reports the outcome later.
+	Pending State = "pending"
 
 	leftToPeer State = "left" // left to another replica; never recorded
 )
@@ -99,11 +101,15 @@ type Result struct {
 	Message         string
 	Omitted         []Problem
 	Problems        []Problem
+	Warnings        []Problem // about objects that the platform lists
 	Digest          []byte    // of the content that the platform now has
 	PlatformStoreID string    // the platform store's id after the platform accepts the menu
-	RetryAt         time.Time // of Waiting
+	RetryAt         time.Time // of Waiting; of Pending: the deadline
 	Uncounted       bool      // of Waiting: it does not count as an attempt
 	RetryAfter      time.Time // the aggregator throttles menus until then
+	Attempted       bool      // something was sent
+	Overdue         bool      // of Failed: the outcome was not reported in time
+	Replaced        core.ID   // of Pending: the call of an earlier menu whose outcome was pending; zero: none
 	At              time.Time
 }
 
@@ -133,12 +139,16 @@ type Publication struct {
 	State       State
 	Message     string
 	Errors      []Problem
+	Warnings    []Problem // about objects that the platform lists
 	Reference   core.ID   // the change that led to the outcome; zero before the first
 	PublishedAt time.Time // when the platform last accepted the menu; zero: never
 	UpdatedAt   time.Time // when the state was last updated
 	DueAt       time.Time // of pending work; zero: none
 	Note        string    // why it still waits
 	Attempts    int       // at the pending work
+	// The platform has accepted a menu at Since, and must report its outcome by Deadline; zero: it has not.
+	Since, Deadline time.Time
+	Task            string // the platform's id of that
 }
 
 // Lacks returns why the platform lacks an item of the menu that it accepted, or nil.

@@ -180,7 +180,7 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	} {
 		c.result.StoreRef, c.result.Platform, c.result.EventPlatform, c.result.At = "s1", "tasty", "eats", noon
 		c.result.Omitted, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
-		events, err := c.result.events()
+		events, err := c.result.Events()
 		require.NoError(t, err)
 		require.Len(t, events, len(c.reported))
 		for i, event := range events {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/outcome"
 )
 
 // Caller is an aggregator that calls the hub, as a platform of a business.
@@ -65,9 +66,10 @@ type Message struct {
 	Cancellation *Cancellation // of an order
 	Fetch        *Fetch        // the request has only a link
 	Outcome      *Outcome      // of an action
-	Ignored      string        // why there is nothing to do
-	IsCallback   bool          // the request has the outcome of an action; also set with an error
-	Reply        *Reply        // the plugin's own response, if the request succeeds; nil: that of the hub
+	Report       *outcome.Report
+	Ignored      string // why there is nothing to do
+	IsCallback   bool   // the request has the outcome of an action; also set with an error
+	Reply        *Reply // the plugin's own response, if the request succeeds; nil: that of the hub
 }
 
 // Reply is a plugin's own response to a request.

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/outcome"
 )
 
 // Kind is the kind of a call.
@@ -260,6 +261,10 @@ type Outcome struct {
 	Pin           string      // of ItemsOOS: the code to enter after dialling
 	Rejected      []Rejection // of an ItemAction that is done
 
+	// Of a pending outcome, except of an action: the aggregator's id of the task, and when the outcome is overdue.
+	Task         string
+	ExpiresAfter time.Duration
+
 	// Of a later callback: identifies the call, by its id if the aggregator repeats it, and otherwise by the action
 	// and the order.
 	CallID          core.ID
@@ -268,14 +273,14 @@ type Outcome struct {
 }
 
 // OutcomeState is the meaning of a response.
-type OutcomeState string
+type OutcomeState = outcome.State
 
 // The states of an outcome.
 const (
-	OutcomeDone    OutcomeState = "done"
-	OutcomeFailed  OutcomeState = "failed"  // permanently
-	OutcomePending OutcomeState = "pending" // the outcome follows later
-	OutcomeRetry   OutcomeState = "retry"
+	OutcomeDone    = outcome.Done
+	OutcomeFailed  = outcome.Failed
+	OutcomePending = outcome.Pending
+	OutcomeRetry   = outcome.Retry
 )
 
 // Plugins plans calls and interprets responses. An Invalid error means that the call itself is wrong and must not be

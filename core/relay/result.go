@@ -149,7 +149,7 @@ func resultOf(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Resu
 		r.State, r.Message = Done, outcome.Message
 		return r
 	case OutcomePending:
-		r.State, r.Message = Pending, outcome.Message
+		r.State, r.Message = Pending, outcome.pendingMessage(now)
 		return r
 	}
 	if r.Attempt.ErrorClass == "" { // the plugin reported the failure
@@ -171,6 +171,19 @@ func resultOf(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Resu
 		r.RetryAt = until
 	}
 	return r
+}
+
+// pendingMessage describes a pending outcome. That of an action has no deadline.
+func (o Outcome) pendingMessage(now time.Time) string {
+	if o.ExpiresAfter == 0 {
+		return o.Message
+	}
+	text := fmt.Sprintf("accepted at %s, waiting for the outcome until %s", now.UTC().Format(time.RFC3339),
+		now.Add(o.ExpiresAfter).UTC().Format(time.RFC3339))
+	if o.Message != "" {
+		text = o.Message + ": " + text
+	}
+	return text
 }
 
 // failure describes why a response is not a success, or returns "" if it is one.

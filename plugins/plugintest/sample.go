@@ -58,6 +58,7 @@ func sampleRequests(about *sdk.Description) []Request {
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"},
 			AllowEdit: true, ReportedAt: 1700000000000}},
 		{"Orders.InterpretItemsOOS", &pb.InterpretRequest{Call: call, Response: response}},
+		{"Orders.InterpretAcknowledge", &pb.InterpretRequest{Call: call, Response: response}},
 		{"Riders.PlanLocation", &pb.RiderLocationRequest{Call: call, Order: order, Latitude: "37.8044",
 			Longitude: "-122.2712", SeenAt: 1700000000000}},
 		{"Actions.InterpretResponse", &pb.InterpretRequest{Call: call, Action: "rider_body_temp", Response: response}},

@@ -123,8 +123,9 @@ func (x *FindingsChunk) GetFindings() []*Finding {
 type Finding struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
-	Rule          string                 `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`       // short and stable, such as nutrition_fat
-	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"` // for people
+	Rule          string                 `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`                                                 // short and stable, such as nutrition_fat
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`                                           // for people
+	Severity      FindingSeverity        `protobuf:"varint,4,opt,name=severity,proto3,enum=servery.plugin.v1.FindingSeverity" json:"severity,omitempty"` // error by default
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +179,13 @@ func (x *Finding) GetMessage() string {
 		return x.Message
 	}
 	return ""
+}
+
+func (x *Finding) GetSeverity() FindingSeverity {
+	if x != nil {
+		return x.Severity
+	}
+	return FindingSeverity_FINDING_SEVERITY_UNSPECIFIED
 }
 
 // MenuChunk is a part of a menu. The lists of all chunks, concatenated in their
@@ -1532,11 +1540,12 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12-\n" +
 	"\x05items\x18\x02 \x03(\v2\x17.servery.plugin.v1.ItemR\x05items\"G\n" +
 	"\rFindingsChunk\x126\n" +
-	"\bfindings\x18\x01 \x03(\v2\x1a.servery.plugin.v1.FindingR\bfindings\"N\n" +
+	"\bfindings\x18\x01 \x03(\v2\x1a.servery.plugin.v1.FindingR\bfindings\"\x8e\x01\n" +
 	"\aFinding\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xb1\x03\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12>\n" +
+	"\bseverity\x18\x04 \x01(\x0e2\".servery.plugin.v1.FindingSeverityR\bseverity\"\xb1\x03\n" +
 	"\tMenuChunk\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05store\x18\x02 \x01(\v2\x18.servery.plugin.v1.StoreR\x05store\x12;\n" +
@@ -1698,38 +1707,40 @@ var file_servery_plugin_v1_menu_proto_goTypes = []any{
 	(*Charge)(nil),        // 16: servery.plugin.v1.Charge
 	(*UnlistRequest)(nil), // 17: servery.plugin.v1.UnlistRequest
 	(*Call)(nil),          // 18: servery.plugin.v1.Call
-	(*Decision)(nil),      // 19: servery.plugin.v1.Decision
+	(FindingSeverity)(0),  // 19: servery.plugin.v1.FindingSeverity
+	(*Decision)(nil),      // 20: servery.plugin.v1.Decision
 }
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
 	18, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
 	10, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
 	2,  // 2: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	18, // 3: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
-	5,  // 4: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
-	9,  // 5: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
-	10, // 6: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
-	13, // 7: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	14, // 8: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
-	15, // 9: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
-	16, // 10: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
-	19, // 11: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
-	6,  // 12: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 13: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
-	7,  // 14: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
-	8,  // 15: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	6,  // 16: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 17: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 18: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	12, // 19: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	8,  // 20: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 21: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 22: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	18, // 23: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	19, // 3: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
+	18, // 4: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	5,  // 5: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
+	9,  // 6: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
+	10, // 7: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
+	13, // 8: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	14, // 9: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
+	15, // 10: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
+	16, // 11: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
+	20, // 12: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
+	6,  // 13: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 14: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
+	7,  // 15: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
+	8,  // 16: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
+	6,  // 17: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 18: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 19: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	12, // 20: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	8,  // 21: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 22: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 23: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	18, // 24: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_menu_proto_init() }

@@ -162,6 +162,7 @@ type Translation struct {
 	//	*Translation_Cancellation
 	//	*Translation_Callback
 	//	*Translation_Fetch
+	//	*Translation_Outcome
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"` // not of Orders.TranslateFetched
 	unknownFields protoimpl.UnknownFields
@@ -250,6 +251,15 @@ func (x *Translation) GetFetch() *Fetch {
 	return nil
 }
 
+func (x *Translation) GetOutcome() *ReportedOutcome {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Outcome); ok {
+			return x.Outcome
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
@@ -281,6 +291,10 @@ type Translation_Fetch struct {
 	Fetch *Fetch `protobuf:"bytes,6,opt,name=fetch,proto3,oneof"` // not of Orders.TranslateFetched
 }
 
+type Translation_Outcome struct {
+	Outcome *ReportedOutcome `protobuf:"bytes,7,opt,name=outcome,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
@@ -290,6 +304,8 @@ func (*Translation_Cancellation) isTranslation_Meaning() {}
 func (*Translation_Callback) isTranslation_Meaning() {}
 
 func (*Translation_Fetch) isTranslation_Meaning() {}
+
+func (*Translation_Outcome) isTranslation_Meaning() {}
 
 // Fetch is a request with only a link. The hub stores the request, responds, sends
 // the plan, and calls Orders.TranslateFetched with the response. It retries as the
@@ -1662,7 +1678,7 @@ var File_servery_plugin_v1_order_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"|\n" +
+	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1fservery/plugin/v1/outcome.proto\x1a\x1cservery/plugin/v1/plan.proto\"|\n" +
 	"\x10TranslateRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
 	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xdd\x02\n" +
@@ -1679,13 +1695,14 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x03\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
 	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
 	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x120\n" +
-	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x125\n" +
+	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x12>\n" +
+	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
 	"\ameaning\"`\n" +
 	"\x05Fetch\x12+\n" +
@@ -1853,9 +1870,10 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	nil,                             // 21: servery.plugin.v1.InboundRequest.HeadersEntry
 	nil,                             // 22: servery.plugin.v1.InboundReply.HeadersEntry
 	(*Call)(nil),                    // 23: servery.plugin.v1.Call
-	(*Plan)(nil),                    // 24: servery.plugin.v1.Plan
-	(*Response)(nil),                // 25: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 26: servery.plugin.v1.OutcomeState
+	(*ReportedOutcome)(nil),         // 24: servery.plugin.v1.ReportedOutcome
+	(*Plan)(nil),                    // 25: servery.plugin.v1.Plan
+	(*Response)(nil),                // 26: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 27: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	23, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
@@ -1866,32 +1884,33 @@ var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	7,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
 	5,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
 	3,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
-	6,  // 8: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	24, // 9: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	23, // 10: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	1,  // 11: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	25, // 12: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	22, // 13: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	9,  // 14: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	11, // 15: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	13, // 16: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	13, // 17: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	13, // 18: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	14, // 19: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	10, // 20: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	12, // 21: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	23, // 22: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 23: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 24: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 25: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 26: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 27: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	26, // 28: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	24, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	6,  // 9: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	25, // 10: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	23, // 11: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	1,  // 12: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	26, // 13: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	22, // 14: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	9,  // 15: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	11, // 16: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	13, // 17: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	13, // 18: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	13, // 19: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	14, // 20: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	10, // 21: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	12, // 22: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	23, // 23: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 24: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 25: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 26: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 27: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 28: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	27, // 29: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -1900,6 +1919,7 @@ func file_servery_plugin_v1_order_proto_init() {
 		return
 	}
 	file_servery_plugin_v1_call_proto_init()
+	file_servery_plugin_v1_outcome_proto_init()
 	file_servery_plugin_v1_plan_proto_init()
 	file_servery_plugin_v1_order_proto_msgTypes[2].OneofWrappers = []any{
 		(*Translation_Order)(nil),
@@ -1907,6 +1927,7 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Cancellation)(nil),
 		(*Translation_Callback)(nil),
 		(*Translation_Fetch)(nil),
+		(*Translation_Outcome)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -29,7 +29,7 @@ const (
 	OutcomeState_OUTCOME_STATE_UNSPECIFIED OutcomeState = 0
 	OutcomeState_OUTCOME_STATE_DONE        OutcomeState = 1
 	OutcomeState_OUTCOME_STATE_FAILED      OutcomeState = 2 // final
-	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // only for an action: the outcome follows later
+	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // the outcome follows later; not for a report of items out of stock
 	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // retry by the hub's schedule, or at the response's Retry-After if that is later
 )
 
@@ -78,6 +78,55 @@ func (OutcomeState) EnumDescriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{0}
 }
 
+type FindingSeverity int32
+
+const (
+	FindingSeverity_FINDING_SEVERITY_UNSPECIFIED FindingSeverity = 0 // error
+	FindingSeverity_FINDING_SEVERITY_ERROR       FindingSeverity = 1 // the platform does not list the object
+	FindingSeverity_FINDING_SEVERITY_WARNING     FindingSeverity = 2 // the platform lists it, and people see the finding
+)
+
+// Enum value maps for FindingSeverity.
+var (
+	FindingSeverity_name = map[int32]string{
+		0: "FINDING_SEVERITY_UNSPECIFIED",
+		1: "FINDING_SEVERITY_ERROR",
+		2: "FINDING_SEVERITY_WARNING",
+	}
+	FindingSeverity_value = map[string]int32{
+		"FINDING_SEVERITY_UNSPECIFIED": 0,
+		"FINDING_SEVERITY_ERROR":       1,
+		"FINDING_SEVERITY_WARNING":     2,
+	}
+)
+
+func (x FindingSeverity) Enum() *FindingSeverity {
+	p := new(FindingSeverity)
+	*p = x
+	return p
+}
+
+func (x FindingSeverity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FindingSeverity) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_plan_proto_enumTypes[1].Descriptor()
+}
+
+func (FindingSeverity) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_plan_proto_enumTypes[1]
+}
+
+func (x FindingSeverity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FindingSeverity.Descriptor instead.
+func (FindingSeverity) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_plan_proto_rawDescGZIP(), []int{1}
+}
+
 // Decision is either a plan or a reason to send nothing.
 type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -86,8 +135,9 @@ type Decision struct {
 	//	*Decision_Plan
 	//	*Decision_Skip
 	Outcome isDecision_Outcome `protobuf_oneof:"outcome"`
-	// For Menu.Render: objects that the aggregator's format cannot express. The plan
-	// omits them, and the publication lists them as errors.
+	// For Menu.Render: objects that break the aggregator's rules, or that its format
+	// cannot express. The plan omits them, and the publication lists them as errors. A
+	// plan has the objects of warnings.
 	LeftOut       []*PublishError `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1054,14 +1104,19 @@ func (x *InterpretRequest) GetAction() string {
 	return ""
 }
 
-// PublishOutcome is the outcome of a published menu, or of a store or item action.
+// PublishOutcome is the outcome of a published menu, of a store or item action, or
+// of an acknowledgement. A later outcome of a pending one is a ReportedOutcome.
 type PublishOutcome struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // done, failed or retry; a later outcome is not possible
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Errors        []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	State   OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"`
+	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Errors  []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	// Of pending: the aggregator's id of the task, up to 200 characters, never used for another task of the
+	// platform; by default the idempotency key of the request
+	Reference           string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	ExpiresAfterSeconds uint32 `protobuf:"varint,5,opt,name=expires_after_seconds,json=expiresAfterSeconds,proto3" json:"expires_after_seconds,omitempty"` // of pending: when the outcome is overdue, 1 to 86400
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *PublishOutcome) Reset() {
@@ -1115,13 +1170,29 @@ func (x *PublishOutcome) GetErrors() []*PublishError {
 	return nil
 }
 
+func (x *PublishOutcome) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *PublishOutcome) GetExpiresAfterSeconds() uint32 {
+	if x != nil {
+		return x.ExpiresAfterSeconds
+	}
+	return 0
+}
+
 // PublishError is one object that the aggregator rejected, or that the plan left out.
+// As a warning, it is a finding about an object that the platform lists.
 type PublishError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // store, category, item, option_group, option, tax or charge
 	RefId         string                 `protobuf:"bytes,2,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
 	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // of the aggregator or of the plugin
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	Severity      FindingSeverity        `protobuf:"varint,5,opt,name=severity,proto3,enum=servery.plugin.v1.FindingSeverity" json:"severity,omitempty"` // error by default; the menu has the object of a warning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1182,6 +1253,13 @@ func (x *PublishError) GetMessage() string {
 		return x.Message
 	}
 	return ""
+}
+
+func (x *PublishError) GetSeverity() FindingSeverity {
+	if x != nil {
+		return x.Severity
+	}
+	return FindingSeverity_FINDING_SEVERITY_UNSPECIFIED
 }
 
 var File_servery_plugin_v1_plan_proto protoreflect.FileDescriptor
@@ -1286,22 +1364,29 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x10InterpretRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x127\n" +
 	"\bresponse\x18\x02 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\tR\x06action\"\x9a\x01\n" +
+	"\x06action\x18\x03 \x01(\tR\x06action\"\xec\x01\n" +
 	"\x0ePublishOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x127\n" +
-	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\"k\n" +
+	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\x12\x1c\n" +
+	"\treference\x18\x04 \x01(\tR\treference\x122\n" +
+	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\"\xab\x01\n" +
 	"\fPublishError\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x15\n" +
 	"\x06ref_id\x18\x02 \x01(\tR\x05refId\x12\x12\n" +
 	"\x04code\x18\x03 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage*\x93\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12>\n" +
+	"\bseverity\x18\x05 \x01(\x0e2\".servery.plugin.v1.FindingSeverityR\bseverity*\x93\x01\n" +
 	"\fOutcomeState\x12\x1d\n" +
 	"\x19OUTCOME_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12OUTCOME_STATE_DONE\x10\x01\x12\x18\n" +
 	"\x14OUTCOME_STATE_FAILED\x10\x02\x12\x19\n" +
 	"\x15OUTCOME_STATE_PENDING\x10\x03\x12\x17\n" +
-	"\x13OUTCOME_STATE_RETRY\x10\x04B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x13OUTCOME_STATE_RETRY\x10\x04*m\n" +
+	"\x0fFindingSeverity\x12 \n" +
+	"\x1cFINDING_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16FINDING_SEVERITY_ERROR\x10\x01\x12\x1c\n" +
+	"\x18FINDING_SEVERITY_WARNING\x10\x02B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_plan_proto_rawDescOnce sync.Once
@@ -1315,57 +1400,59 @@ func file_servery_plugin_v1_plan_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_plan_proto_rawDescData
 }
 
-var file_servery_plugin_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_servery_plugin_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_servery_plugin_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_plan_proto_goTypes = []any{
 	(OutcomeState)(0),        // 0: servery.plugin.v1.OutcomeState
-	(*Decision)(nil),         // 1: servery.plugin.v1.Decision
-	(*Plan)(nil),             // 2: servery.plugin.v1.Plan
-	(*Step)(nil),             // 3: servery.plugin.v1.Step
-	(*Take)(nil),             // 4: servery.plugin.v1.Take
-	(*FormField)(nil),        // 5: servery.plugin.v1.FormField
-	(*Part)(nil),             // 6: servery.plugin.v1.Part
-	(*Pages)(nil),            // 7: servery.plugin.v1.Pages
-	(*SecretHeader)(nil),     // 8: servery.plugin.v1.SecretHeader
-	(*SuccessRule)(nil),      // 9: servery.plugin.v1.SuccessRule
-	(*Response)(nil),         // 10: servery.plugin.v1.Response
-	(*InterpretRequest)(nil), // 11: servery.plugin.v1.InterpretRequest
-	(*PublishOutcome)(nil),   // 12: servery.plugin.v1.PublishOutcome
-	(*PublishError)(nil),     // 13: servery.plugin.v1.PublishError
-	nil,                      // 14: servery.plugin.v1.Plan.QueryEntry
-	nil,                      // 15: servery.plugin.v1.Plan.HeadersEntry
-	nil,                      // 16: servery.plugin.v1.Step.QueryEntry
-	nil,                      // 17: servery.plugin.v1.Step.HeadersEntry
-	nil,                      // 18: servery.plugin.v1.Response.HeadersEntry
-	(*Call)(nil),             // 19: servery.plugin.v1.Call
+	(FindingSeverity)(0),     // 1: servery.plugin.v1.FindingSeverity
+	(*Decision)(nil),         // 2: servery.plugin.v1.Decision
+	(*Plan)(nil),             // 3: servery.plugin.v1.Plan
+	(*Step)(nil),             // 4: servery.plugin.v1.Step
+	(*Take)(nil),             // 5: servery.plugin.v1.Take
+	(*FormField)(nil),        // 6: servery.plugin.v1.FormField
+	(*Part)(nil),             // 7: servery.plugin.v1.Part
+	(*Pages)(nil),            // 8: servery.plugin.v1.Pages
+	(*SecretHeader)(nil),     // 9: servery.plugin.v1.SecretHeader
+	(*SuccessRule)(nil),      // 10: servery.plugin.v1.SuccessRule
+	(*Response)(nil),         // 11: servery.plugin.v1.Response
+	(*InterpretRequest)(nil), // 12: servery.plugin.v1.InterpretRequest
+	(*PublishOutcome)(nil),   // 13: servery.plugin.v1.PublishOutcome
+	(*PublishError)(nil),     // 14: servery.plugin.v1.PublishError
+	nil,                      // 15: servery.plugin.v1.Plan.QueryEntry
+	nil,                      // 16: servery.plugin.v1.Plan.HeadersEntry
+	nil,                      // 17: servery.plugin.v1.Step.QueryEntry
+	nil,                      // 18: servery.plugin.v1.Step.HeadersEntry
+	nil,                      // 19: servery.plugin.v1.Response.HeadersEntry
+	(*Call)(nil),             // 20: servery.plugin.v1.Call
 }
 var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
-	2,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
-	13, // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
-	14, // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
-	15, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
-	8,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
-	9,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
-	3,  // 6: servery.plugin.v1.Plan.steps:type_name -> servery.plugin.v1.Step
-	16, // 7: servery.plugin.v1.Step.query:type_name -> servery.plugin.v1.Step.QueryEntry
-	17, // 8: servery.plugin.v1.Step.headers:type_name -> servery.plugin.v1.Step.HeadersEntry
-	5,  // 9: servery.plugin.v1.Step.form:type_name -> servery.plugin.v1.FormField
-	6,  // 10: servery.plugin.v1.Step.parts:type_name -> servery.plugin.v1.Part
-	8,  // 11: servery.plugin.v1.Step.secret_headers:type_name -> servery.plugin.v1.SecretHeader
-	9,  // 12: servery.plugin.v1.Step.success:type_name -> servery.plugin.v1.SuccessRule
-	4,  // 13: servery.plugin.v1.Step.take:type_name -> servery.plugin.v1.Take
-	7,  // 14: servery.plugin.v1.Step.pages:type_name -> servery.plugin.v1.Pages
-	18, // 15: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
-	10, // 16: servery.plugin.v1.Response.earlier:type_name -> servery.plugin.v1.Response
-	19, // 17: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
-	10, // 18: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
+	3,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
+	14, // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
+	15, // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
+	16, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
+	9,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	10, // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
+	4,  // 6: servery.plugin.v1.Plan.steps:type_name -> servery.plugin.v1.Step
+	17, // 7: servery.plugin.v1.Step.query:type_name -> servery.plugin.v1.Step.QueryEntry
+	18, // 8: servery.plugin.v1.Step.headers:type_name -> servery.plugin.v1.Step.HeadersEntry
+	6,  // 9: servery.plugin.v1.Step.form:type_name -> servery.plugin.v1.FormField
+	7,  // 10: servery.plugin.v1.Step.parts:type_name -> servery.plugin.v1.Part
+	9,  // 11: servery.plugin.v1.Step.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	10, // 12: servery.plugin.v1.Step.success:type_name -> servery.plugin.v1.SuccessRule
+	5,  // 13: servery.plugin.v1.Step.take:type_name -> servery.plugin.v1.Take
+	8,  // 14: servery.plugin.v1.Step.pages:type_name -> servery.plugin.v1.Pages
+	19, // 15: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
+	11, // 16: servery.plugin.v1.Response.earlier:type_name -> servery.plugin.v1.Response
+	20, // 17: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
+	11, // 18: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
 	0,  // 19: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	13, // 20: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	14, // 20: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
+	1,  // 21: servery.plugin.v1.PublishError.severity:type_name -> servery.plugin.v1.FindingSeverity
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_plan_proto_init() }
@@ -1383,7 +1470,7 @@ func file_servery_plugin_v1_plan_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_plan_proto_rawDesc), len(file_servery_plugin_v1_plan_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,

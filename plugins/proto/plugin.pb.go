@@ -54,11 +54,12 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\fAvailability\x12O\n" +
 	"\tPlanStore\x12%.servery.plugin.v1.StoreActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12N\n" +
 	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
-	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\x92\x04\n" +
+	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\xf2\x04\n" +
 	"\x06Orders\x12P\n" +
 	"\tTranslate\x12#.servery.plugin.v1.TranslateRequest\x1a\x1e.servery.plugin.v1.Translation\x12^\n" +
 	"\x10TranslateFetched\x12*.servery.plugin.v1.TranslateFetchedRequest\x1a\x1e.servery.plugin.v1.Translation\x12U\n" +
-	"\x0fPlanAcknowledge\x12%.servery.plugin.v1.AcknowledgeRequest\x1a\x1b.servery.plugin.v1.Decision\x12P\n" +
+	"\x0fPlanAcknowledge\x12%.servery.plugin.v1.AcknowledgeRequest\x1a\x1b.servery.plugin.v1.Decision\x12^\n" +
+	"\x14InterpretAcknowledge\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome\x12P\n" +
 	"\n" +
 	"PlanStatus\x12%.servery.plugin.v1.OrderStatusRequest\x1a\x1b.servery.plugin.v1.Decision\x12O\n" +
 	"\fPlanItemsOOS\x12\".servery.plugin.v1.ItemsOOSRequest\x1a\x1b.servery.plugin.v1.Decision\x12\\\n" +
@@ -120,38 +121,40 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	10, // 11: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
 	11, // 12: servery.plugin.v1.Orders.TranslateFetched:input_type -> servery.plugin.v1.TranslateFetchedRequest
 	12, // 13: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
-	13, // 14: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
-	14, // 15: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
-	6,  // 16: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
-	15, // 17: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
-	16, // 18: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
-	17, // 19: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
-	6,  // 20: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
-	18, // 21: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	19, // 22: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	20, // 23: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	21, // 24: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	22, // 25: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	23, // 26: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	24, // 27: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	25, // 28: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	26, // 29: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
-	26, // 30: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	26, // 31: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	25, // 32: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	27, // 33: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	27, // 34: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
-	26, // 35: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	26, // 36: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	26, // 37: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
-	28, // 38: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
-	26, // 39: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	26, // 40: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	26, // 41: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	29, // 42: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	29, // 43: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	22, // [22:44] is the sub-list for method output_type
-	0,  // [0:22] is the sub-list for method input_type
+	6,  // 14: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
+	13, // 15: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
+	14, // 16: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
+	6,  // 17: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
+	15, // 18: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
+	16, // 19: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
+	17, // 20: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
+	6,  // 21: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
+	18, // 22: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
+	19, // 23: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	20, // 24: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	21, // 25: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	22, // 26: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	23, // 27: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	24, // 28: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	25, // 29: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	26, // 30: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	26, // 31: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	26, // 32: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	25, // 33: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	27, // 34: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	27, // 35: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
+	26, // 36: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	25, // 37: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
+	26, // 38: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	26, // 39: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	28, // 40: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	26, // 41: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	26, // 42: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	26, // 43: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	29, // 44: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	29, // 45: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	23, // [23:46] is the sub-list for method output_type
+	0,  // [0:23] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

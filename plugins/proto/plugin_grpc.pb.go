@@ -690,12 +690,13 @@ var Availability_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Orders_Translate_FullMethodName         = "/servery.plugin.v1.Orders/Translate"
-	Orders_TranslateFetched_FullMethodName  = "/servery.plugin.v1.Orders/TranslateFetched"
-	Orders_PlanAcknowledge_FullMethodName   = "/servery.plugin.v1.Orders/PlanAcknowledge"
-	Orders_PlanStatus_FullMethodName        = "/servery.plugin.v1.Orders/PlanStatus"
-	Orders_PlanItemsOOS_FullMethodName      = "/servery.plugin.v1.Orders/PlanItemsOOS"
-	Orders_InterpretItemsOOS_FullMethodName = "/servery.plugin.v1.Orders/InterpretItemsOOS"
+	Orders_Translate_FullMethodName            = "/servery.plugin.v1.Orders/Translate"
+	Orders_TranslateFetched_FullMethodName     = "/servery.plugin.v1.Orders/TranslateFetched"
+	Orders_PlanAcknowledge_FullMethodName      = "/servery.plugin.v1.Orders/PlanAcknowledge"
+	Orders_InterpretAcknowledge_FullMethodName = "/servery.plugin.v1.Orders/InterpretAcknowledge"
+	Orders_PlanStatus_FullMethodName           = "/servery.plugin.v1.Orders/PlanStatus"
+	Orders_PlanItemsOOS_FullMethodName         = "/servery.plugin.v1.Orders/PlanItemsOOS"
+	Orders_InterpretItemsOOS_FullMethodName    = "/servery.plugin.v1.Orders/InterpretItemsOOS"
 )
 
 // OrdersClient is the client API for Orders service.
@@ -712,6 +713,9 @@ type OrdersClient interface {
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*Decision, error)
+	// InterpretAcknowledge interprets the aggregator's response to that. Without it,
+	// the plan's success rule decides. Capability order_acknowledge_result.
+	InterpretAcknowledge(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
 	// PlanStatus notifies the aggregator of an order's new state. Capability order_status.
 	PlanStatus(ctx context.Context, in *OrderStatusRequest, opts ...grpc.CallOption) (*Decision, error)
 	// PlanItemsOOS notifies the aggregator that items of an order are out of stock.
@@ -754,6 +758,16 @@ func (c *ordersClient) PlanAcknowledge(ctx context.Context, in *AcknowledgeReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Decision)
 	err := c.cc.Invoke(ctx, Orders_PlanAcknowledge_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ordersClient) InterpretAcknowledge(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PublishOutcome)
+	err := c.cc.Invoke(ctx, Orders_InterpretAcknowledge_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -804,6 +818,9 @@ type OrdersServer interface {
 	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error)
+	// InterpretAcknowledge interprets the aggregator's response to that. Without it,
+	// the plan's success rule decides. Capability order_acknowledge_result.
+	InterpretAcknowledge(context.Context, *InterpretRequest) (*PublishOutcome, error)
 	// PlanStatus notifies the aggregator of an order's new state. Capability order_status.
 	PlanStatus(context.Context, *OrderStatusRequest) (*Decision, error)
 	// PlanItemsOOS notifies the aggregator that items of an order are out of stock.
@@ -830,6 +847,9 @@ func (UnimplementedOrdersServer) TranslateFetched(context.Context, *TranslateFet
 }
 func (UnimplementedOrdersServer) PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanAcknowledge not implemented")
+}
+func (UnimplementedOrdersServer) InterpretAcknowledge(context.Context, *InterpretRequest) (*PublishOutcome, error) {
+	return nil, status.Error(codes.Unimplemented, "method InterpretAcknowledge not implemented")
 }
 func (UnimplementedOrdersServer) PlanStatus(context.Context, *OrderStatusRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanStatus not implemented")
@@ -915,6 +935,24 @@ func _Orders_PlanAcknowledge_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Orders_InterpretAcknowledge_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterpretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrdersServer).InterpretAcknowledge(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Orders_InterpretAcknowledge_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrdersServer).InterpretAcknowledge(ctx, req.(*InterpretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Orders_PlanStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(OrderStatusRequest)
 	if err := dec(in); err != nil {
@@ -987,6 +1025,10 @@ var Orders_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlanAcknowledge",
 			Handler:    _Orders_PlanAcknowledge_Handler,
+		},
+		{
+			MethodName: "InterpretAcknowledge",
+			Handler:    _Orders_InterpretAcknowledge_Handler,
 		},
 		{
 			MethodName: "PlanStatus",

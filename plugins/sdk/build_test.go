@@ -128,10 +128,9 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 	require.NoError(t, CheckDecision(about, skip))
 }
 
-func TestOnlyActionOutcomesMayBePending(t *testing.T) {
+func TestOutcomeOfOutOfStockIsNeverPending(t *testing.T) {
 	const later = pb.OutcomeState_OUTCOME_STATE_PENDING
 	require.NoError(t, CheckResult(nil, &ActionOutcome{State: later}))
-	require.ErrorContains(t, CheckResult(nil, &PublishOutcome{State: later}), "nothing of it comes later")
 	require.ErrorContains(t, CheckResult(nil, &ItemsOOSOutcome{State: later}), "nothing of it comes later")
 	require.NoError(t, CheckResult(nil, &PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}))
 }

@@ -15,6 +15,7 @@ const (
 	CapabilityMenuUnlist       = "menu_unlist"
 	CapabilityOrderAcknowledge = "order_acknowledge"
 	CapabilityOrderFetch       = "order_fetch"
+	CapabilityAcknowledgement  = "order_acknowledge_result"
 	CapabilityOrderItemsOOS    = "order_items_oos"
 	CapabilityOrderOOSResult   = "order_items_oos_result"
 	CapabilityOrderStatus      = "order_status"
@@ -33,6 +34,7 @@ var methods = map[string]string{
 	"Orders.Translate":             CapabilityOrderTranslate,
 	"Orders.TranslateFetched":      CapabilityOrderFetch,
 	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
+	"Orders.InterpretAcknowledge":  CapabilityAcknowledgement,
 	"Orders.PlanStatus":            CapabilityOrderStatus,
 	"Orders.PlanItemsOOS":          CapabilityOrderItemsOOS,
 	"Orders.InterpretItemsOOS":     CapabilityOrderOOSResult,
@@ -69,6 +71,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityMenuUnlist, implements[Unlister](p))
 	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
 	add(CapabilityOrderFetch, implements[FetchTranslator](p))
+	add(CapabilityAcknowledgement, implements[AcknowledgeInterpreter](p))
 	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
 	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
 	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))

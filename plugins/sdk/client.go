@@ -117,6 +117,12 @@ func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeReq
 	return call(ctx, callDeadline, c.orders.PlanAcknowledge, request)
 }
 
+// InterpretAcknowledge interprets the aggregator's response to an acknowledgement.
+func (c *Client) InterpretAcknowledge(ctx context.Context, about *Call, response *Response) (*PublishOutcome, error) {
+	return call(ctx, callDeadline, c.orders.InterpretAcknowledge,
+		&pb.InterpretRequest{Call: about, Response: response})
+}
+
 // PlanOrderStatus plans the update of an order's state.
 func (c *Client) PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.orders.PlanStatus, request)

@@ -23,13 +23,16 @@ func CheckResult(d *Description, answer proto.Message) error {
 	case *Translation:
 		callback := a.GetCallback() != nil
 		c.check(a.GetOrder() != nil || a.GetCancellation().GetPlatformOrderId() != "" || a.GetIgnored() != "" ||
-			callback || a.GetFetch() != nil,
+			callback || a.GetFetch() != nil || a.GetOutcome() != nil,
 			"it says neither that it is an order, or which it cancels, nor why it is ignored")
 		if a.GetFetch() != nil {
 			c.fetch(d, a.GetFetch())
 		}
 		c.check(!callback || slices.Contains(d.GetCapabilities(), CapabilityActionCallback),
 			"it is a callback, which needs the capability %s", CapabilityActionCallback)
+		if a.GetOutcome() != nil {
+			c.reported(a.GetOutcome())
+		}
 	case *pb.FindingsChunk:
 		for _, f := range a.GetFindings() {
 			c.check(f.GetRule() != "" &&
@@ -39,9 +42,12 @@ func CheckResult(d *Description, answer proto.Message) error {
 		state := a.GetState()
 		_, named := pb.OutcomeState_name[int32(state)]
 		c.check(named && state != pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED, "the outcome's state %d is none", state)
-		_, action := answer.(*ActionOutcome) // only an action has a callback
-		c.check(action || state != pb.OutcomeState_OUTCOME_STATE_PENDING,
+		_, outOfStock := answer.(*ItemsOOSOutcome) // nothing reports its outcome later
+		c.check(!outOfStock || state != pb.OutcomeState_OUTCOME_STATE_PENDING,
 			"the outcome's state is pending, but nothing of it comes later")
+		if published, ok := answer.(*PublishOutcome); ok {
+			c.pending(published)
+		}
 	}
 	return c.err()
 }

@@ -57,7 +57,7 @@ type (
 	Response = pb.Response
 	// InboundRequest is a request from the aggregator.
 	InboundRequest = pb.InboundRequest
-	// Translation is the meaning of an inbound request; see Placed, Cancelled, Callback, Ignored and Fetch.
+	// Translation is the meaning of an inbound request; see Placed, Cancelled, Callback, Reported, Ignored and Fetch.
 	Translation = pb.Translation
 	// InboundReply is the plugin's own response to an inbound request; see JSONReply.
 	InboundReply = pb.InboundReply
@@ -67,8 +67,10 @@ type (
 	Order = pb.Order
 	// PublishError is one object that the aggregator rejected, or that the plan left out.
 	PublishError = pb.PublishError
-	// PublishOutcome is the outcome of a published menu, or of a store or item action.
+	// PublishOutcome is the outcome of a menu, a store or item action, or an acknowledgement; see Pending.
 	PublishOutcome = pb.PublishOutcome
+	// ReportedOutcome is an outcome that the aggregator reports later; see Reported.
+	ReportedOutcome = pb.ReportedOutcome
 	// ItemsOOSOutcome is the outcome of a report of items out of stock.
 	ItemsOOSOutcome = pb.ItemsOOSOutcome
 	// ActionOutcome is the outcome of a feature action.
@@ -153,6 +155,11 @@ type FetchTranslator interface {
 // OrderAcknowledger notifies the aggregator that an order was accepted or rejected.
 type OrderAcknowledger interface {
 	PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error)
+}
+
+// AcknowledgeInterpreter interprets the aggregator's response to an acknowledgement.
+type AcknowledgeInterpreter interface {
+	InterpretAcknowledge(ctx context.Context, call *Call, response *Response) (*PublishOutcome, error)
 }
 
 // OrderStatusPlanner notifies the aggregator of an order's new state. A repeated

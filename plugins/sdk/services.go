@@ -90,6 +90,14 @@ func (o ordersService) PlanAcknowledge(ctx context.Context, req *pb.AcknowledgeR
 		func(p OrderAcknowledger) (*pb.Decision, error) { return p.PlanAcknowledge(ctx, req) })
 }
 
+// InterpretAcknowledge interprets the aggregator's response to an acknowledgement.
+func (o ordersService) InterpretAcknowledge(ctx context.Context,
+	req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
+	return withCapability(o.s, CapabilityAcknowledgement, func(p AcknowledgeInterpreter) (*pb.PublishOutcome, error) {
+		return p.InterpretAcknowledge(ctx, req.GetCall(), req.GetResponse())
+	})
+}
+
 // PlanStatus plans the update of an order's state.
 func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusRequest) (*pb.Decision, error) {
 	return withCapability(o.s, CapabilityOrderStatus,

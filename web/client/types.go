@@ -1044,17 +1044,19 @@ type PostWebhooksBody struct {
 
 // Publication is described in the API reference.
 type Publication struct {
-	Attempts      int64               `json:"attempts"`         // Number of attempts of the pending publication
-	DueAt         *string             `json:"due_at,omitzero"`  // When the pending publication is due
-	Errors        []PublicationErrors `json:"errors"`           // Objects that the platform does not list as sent, with reasons, at most 1,000
-	LocationRefID string              `json:"location_ref_id"`  // Your `ref_id` of the store
-	Message       *string             `json:"message,omitzero"` // Reason for the status
-	Platform      string              `json:"platform"`
-	PublishedAt   *string             `json:"published_at,omitzero"` // When the platform last accepted the menu
-	Reference     *string             `json:"reference,omitzero"`    // The `reference_id` of the event that reported the outcome, from the latest change
-	SettledAt     *string             `json:"settled_at,omitzero"`   // When the status was last reported
-	Status        PublicationStatus   `json:"status"`
-	WaitsBecause  *string             `json:"waits_because,omitzero"` // Why the publication still waits
+	Attempts       int64                      `json:"attempts"`                 // Number of attempts of the pending publication
+	DueAt          *string                    `json:"due_at,omitzero"`          // When the pending publication is due
+	Errors         []PublicationErrors        `json:"errors"`                   // Objects that the platform does not list as sent, with reasons, at most 1,000
+	LocationRefID  string                     `json:"location_ref_id"`          // Your `ref_id` of the store
+	Message        *string                    `json:"message,omitzero"`         // Reason for the status
+	PendingOutcome *PublicationPendingOutcome `json:"pending_outcome,omitzero"` // The platform has accepted a menu and reports its outcome later
+	Platform       string                     `json:"platform"`
+	PublishedAt    *string                    `json:"published_at,omitzero"` // When the platform last accepted the menu
+	Reference      *string                    `json:"reference,omitzero"`    // The `reference_id` of the event that reported the outcome, from the latest change
+	SettledAt      *string                    `json:"settled_at,omitzero"`   // When the status was last reported
+	Status         PublicationStatus          `json:"status"`
+	WaitsBecause   *string                    `json:"waits_because,omitzero"` // Why the publication still waits
+	Warnings       []PublicationWarnings      `json:"warnings,omitzero"`      // Findings about objects that the platform lists, at most 1,000
 }
 
 // PublicationErrors is described in the API reference.
@@ -1071,8 +1073,24 @@ type PublicationPage struct {
 	Publications []Publication `json:"publications"`
 }
 
+// PublicationPendingOutcome: The platform has accepted a menu and reports its outcome later
+type PublicationPendingOutcome struct {
+	Reference string `json:"reference"` // The platform's identifier of its task
+	Since     string `json:"since"`     // When the platform accepted the menu
+	Until     string `json:"until"`     // When the outcome is overdue
+}
+
 // PublicationStatus: Status of the menu on the platform
 type PublicationStatus = string
+
+// PublicationWarnings is described in the API reference.
+type PublicationWarnings struct {
+	Code     string  `json:"code"`              // Stable code of the rule, for programs
+	Entity   string  `json:"entity"`            // `menu`, `store`, `category`, `item`, `option_group`, `option`, `tax` or `charge`
+	Message  string  `json:"message"`           // Description for people
+	RefID    string  `json:"ref_id"`            // Your identifier of the object
+	Severity *string `json:"severity,omitzero"` // Present only for a warning
+}
 
 // PutOrderBody is described in the API reference.
 type PutOrderBody struct {

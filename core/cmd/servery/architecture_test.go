@@ -55,7 +55,7 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
-	{"core/relay", []string{"core", "core/queue", "core/retry", "core/step", "core/webhook",
+	{"core/relay", []string{"core", "core/outcome", "core/queue", "core/retry", "core/step", "core/webhook",
 		"plugins/sdk/signature"}},
 	{"core/step", []string{"plugins/sdk/placeholder"}},
 	{"plugins/sdk/signature", nil},
@@ -81,13 +81,13 @@ var allowedImports = []struct {
 
 // capabilities may import those before them in the list.
 var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "step",
-	"relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "callback", "pluginhost",
+	"outcome", "relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "callback", "pluginhost",
 	"publish", "console", "presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
-var storage = []string{"outbox", "jobs", "access", "publications", "replicas", "platforms", "revisions", "calls",
-	"messages", "deliveries", "stores", "menus", "aliases", "availability", "orders", "customers", "consoleview",
-	"schema"}
+var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",
+	"calls", "messages", "deliveries", "stores", "menus", "aliases", "availability", "orders", "customers", "outcomes",
+	"consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed
 // before it.

@@ -28,6 +28,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/messages"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/outcomes"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
@@ -75,6 +76,7 @@ type Hub struct {
 
 	tally      console.AttemptCounter // delivery attempts, for the console
 	monitor    *monitor
+	outcomes   outcomes.Store
 	keyUses    access.KeyUsage  // for the console
 	console    *adminui.Console // nil without the role
 	wakeRunner func()           // no-op without a runner
@@ -91,6 +93,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.connections = inbound.New(config.Connections.limits(log))
 	m.registry.MustRegister(connectionCollector{h.connections}, memoryCollector{config.Memory})
 	h.monitor = newMonitor(config, db, m.registry, log)
+	h.outcomes = outcomes.New(db, newCallStore(db), m.outcomeReported)
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
 	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
 	if slices.Contains(config.Roles, RoleWorker) {
@@ -172,6 +175,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Riders:        h.riders,
 		ActionDesk:    h.actionDesk(),
 		Actions:       orders.NewActions(db),
+		Outcomes:      h.outcomes,
 		Callers: relay.Callers{Keys: platforms.NewCallers(db), Nonces: platforms.NewCallers(db),
 			Tokens: jwks.New(outbound{h.keySetSender}, clock), Directory: platforms.New(db),
 			Verifications: config.Plugins, Clock: clock},

@@ -61,7 +61,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
-			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db),
+			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
 				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), within(ctx, customers.New(h.db).Erase))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
@@ -29,6 +30,7 @@ type metrics struct {
 	calls      *prometheus.HistogramVec
 	menus      *prometheus.HistogramVec
 	unverified prometheus.Counter
+	outcomes   *prometheus.CounterVec
 }
 
 func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
@@ -53,14 +55,17 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 		Buckets: buckets}, []string{"kind", "state"})
 	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
 		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, " +
-			"unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
+			"pending, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
 	m.unverified = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unverified_total",
 		Help: "Callbacks that did not prove that they come from the platform that they name."})
+	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_outcomes_total",
+		Help: "Outcomes that aggregators report later, by their effect: settled, retried, early, repeated, " +
+			"superseded, pending; expired if none came."}, []string{"kind", "effect"})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "servery_build_info",
 		Help: "1, of the version that runs."}, []string{"version", "go_version"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness,
-		m.unverified, backlogCollector{db, log},
+		m.unverified, m.outcomes, backlogCollector{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -104,6 +109,14 @@ func (m *metrics) Published(r publish.Result, took time.Duration) {
 		state = "unchanged"
 	}
 	m.menus.WithLabelValues(r.Plugin, state).Observe(took.Seconds())
+	if r.Overdue {
+		m.outcomes.WithLabelValues(outcome.Menu, "expired").Inc()
+	}
+}
+
+// outcomeReported counts a reported outcome.
+func (m *metrics) outcomeReported(kind string, effect outcome.Effect) {
+	m.outcomes.WithLabelValues(kind, string(effect)).Inc()
 }
 
 // backlogCollector exports metrics of the queues and the connection pool, read on each scrape.

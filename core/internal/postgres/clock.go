@@ -190,6 +190,8 @@ func shiftDueTimes(ctx context.Context, tx bun.Conn, from time.Time, off time.Du
 		queries.With("move_deliveries", args),
 		queries.With("move_calls", args),
 		queries.With("move_publications", args),
+		queries.With("move_outcomes", args),
+		queries.With("move_tasks", args),
 		queries.With("move_jobs", args),
 		queries.With("move_probes", args),
 	} {

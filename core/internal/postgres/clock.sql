@@ -44,8 +44,25 @@ SET
     first_marked_at = CASE
         WHEN first_marked_at > ?from THEN first_marked_at + ?microseconds * interval '1 microsecond'
         ELSE first_marked_at
+    END,
+    sent_deadline = CASE
+        WHEN sent_deadline > ?from THEN sent_deadline + ?microseconds * interval '1 microsecond'
+        ELSE sent_deadline
     END
-WHERE due_at > ?from OR available_at > ?from AND available_at < 'infinity' OR first_marked_at > ?from
+WHERE due_at > ?from
+    OR available_at > ?from AND available_at < 'infinity'
+    OR first_marked_at > ?from
+    OR sent_deadline > ?from
+
+-- name: move_outcomes
+UPDATE calls
+SET outcome_deadline = outcome_deadline + ?microseconds * interval '1 microsecond'
+WHERE state = 'pending' AND outcome_deadline > ?from
+
+-- name: move_tasks
+UPDATE outcome_tasks
+SET expires_at = expires_at + ?microseconds * interval '1 microsecond'
+WHERE expires_at > ?from
 
 -- name: move_jobs
 UPDATE job_queue

@@ -24,6 +24,8 @@ var ofAll = map[string]string{
 	"move_deliveries delivery_queue":               "moves with the clock",
 	"move_calls call_queue":                        "moves with the clock",
 	"move_publications publications":               "moves with the clock",
+	"move_outcomes calls":                          "moves with the clock",
+	"move_tasks outcome_tasks":                     "moves with the clock",
 	"move_jobs job_queue":                          "moves with the clock",
 	"move_probes endpoint_circuits":                "moves with the clock",
 	"clock.go throttles":                           "restarts when the clock is set",

@@ -37,7 +37,7 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 	ended []calls.Ended) (events []core.Event, err error) {
 	var list []endedSwitch
 	for _, c := range ended {
-		if c.Kind != relay.StoreAction && c.Kind != relay.ItemAction {
+		if c.Kind != relay.StoreAction && c.Kind != relay.ItemAction || c.State == string(relay.Pending) {
 			continue
 		}
 		t := endedSwitch{call: c}

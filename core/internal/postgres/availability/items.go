@@ -258,7 +258,7 @@ func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	items []menu.Item) (map[string]map[int64]string, error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT platform, item_id, message FROM platform_findings
-		WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
+		WHERE business_id = ? AND item_id = ANY (?::bigint[]) AND NOT warning`,
 		business, postgres.Array(menus.IDsOf(items, menus.ItemRef)))
 	if err != nil {
 		return nil, fmt.Errorf("reading findings: %w", err)

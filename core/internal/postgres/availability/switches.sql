@@ -105,7 +105,7 @@ ORDER BY platform.name
 -- The condition that an ended call has switched the row store on the row platform and that its menu needs
 -- republishing. The call failed, or a menu was published meanwhile. A switch of items has marked its publication, so
 -- that newer versions came after it. A switch of a store has not: a publication since then may have read the state
--- before it.
+-- before it. So may a menu whose outcome is pending.
 (store.business_id, store.id, platform.name) IN (
     SELECT ended.business_id, ended.store_id, ended.platform
     FROM unnest(
@@ -122,7 +122,8 @@ ORDER BY platform.name
         AND marked.platform = ended.platform
     WHERE ended.failed
         OR ended.version > 0 AND marked.version > ended.version
-        OR ended.version = 0 AND (marked.owner IS NOT NULL OR marked.settled_at >= ended.at)
+        OR ended.version = 0
+        AND (marked.owner IS NOT NULL OR marked.sent_menu IS NOT NULL OR marked.settled_at >= ended.at)
 )
 
 -- name: record_switches
@@ -134,18 +135,26 @@ ON CONFLICT (business_id, store_id, kind, name) DO UPDATE
 SET available = excluded.available, at = greatest(stored.at, excluded.at)
 
 -- name: waiting_switches
--- The waiting calls of a request, which were created within a minute, and its publications.
-SELECT call.platform, coalesce(queued.note, '')
+-- The waiting and pending calls of a request, which were created within a minute, and its publications.
+SELECT call.platform, CASE WHEN call.state = 'pending' THEN call.message ELSE coalesce(queued.note, '') END
 FROM calls call
 LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE call.business_id = ?business
     AND call.id >= ?first::uuid
     AND call.id < ?last::uuid
     AND call.kind IN (?store_action, ?item_action)
-    AND call.state = 'waiting'
+    AND call.state IN ('waiting', 'pending')
     AND call.payload::jsonb ->> 'reference' = ?reference::uuid::text
 UNION ALL
-SELECT platform, note
+SELECT
+    platform,
+    CASE
+        WHEN note = '' AND (sent_menu::jsonb -> 'explicit_requests') @> to_jsonb(?reference::uuid) THEN 'accepted at '
+            || to_char(sent_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            || ', waiting for the outcome until '
+            || to_char(sent_deadline AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+        ELSE note
+    END
 FROM publications
 WHERE business_id = ?business AND ?reference::uuid = ANY (publish_requests)
 ORDER BY 1

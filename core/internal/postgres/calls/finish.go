@@ -58,16 +58,28 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		if err := scheduleOrderingKeys(ctx, tx, owner, results); err != nil {
 			return err
 		}
-		var events []core.Event
-		for _, after := range q.onEnded {
-			more, err := after(ctx, tx, ended)
-			if err != nil {
-				return err
-			}
-			events = append(events, more...)
+		events, err := q.afterEnd(ctx, tx, ended)
+		if err != nil {
+			return err
 		}
-		return box.Publish(ctx, tx, events...)
+		early, err := q.registerPending(ctx, tx, box, results)
+		if err != nil {
+			return err
+		}
+		return box.Publish(ctx, tx, append(events, early...)...)
 	})
+}
+
+// afterEnd returns the events of ended calls.
+func (q Store) afterEnd(ctx context.Context, tx bun.Conn, ended []Ended) (events []core.Event, err error) {
+	for _, after := range q.onEnded {
+		more, err := after(ctx, tx, ended)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, more...)
+	}
+	return events, nil
 }
 
 // lockOrders locks the orders that may get events, in key order.
@@ -150,7 +162,7 @@ func writeCallAttempt(rows *postgres.CopyWriter, call relay.Call, a *relay.Attem
 // ended.
 func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended, error) {
 	var businesses, attempts []int64
-	var ids, states, messages, callResults, at []string
+	var ids, states, messages, callResults, at, deadlines []string
 	for _, r := range results {
 		if r.State == relay.Waiting || r.Call.Kind == relay.RiderLocation {
 			continue
@@ -174,6 +186,11 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 			append(states, string(r.State)), append(attempts, int64(madeAttempts))
 		messages, callResults, at = append(messages, postgres.CleanText(r.Message)),
 			append(callResults, postgres.CleanText(result)), append(at, r.FinishedAt.UTC().Format(time.RFC3339Nano))
+		deadline := ""
+		if awaitsReport(r) {
+			deadline = deadlineOf(r).UTC().Format(time.RFC3339Nano)
+		}
+		deadlines = append(deadlines, deadline)
 	}
 	if len(ids) == 0 {
 		return nil, nil
@@ -182,7 +199,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "states": postgres.Array(states),
 		"messages": postgres.Array(messages), "results": postgres.Array(callResults),
 		"attempts": postgres.Array(attempts),
-		"at":       postgres.Array(at), "ended": EndedColumns,
+		"at":       postgres.Array(at), "deadlines": postgres.Array(deadlines), "ended": EndedColumns,
 	}))
 }
 

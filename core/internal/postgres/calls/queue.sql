@@ -116,7 +116,8 @@ SET
     message = result.message,
     result = result.result,
     attempts = result.attempts,
-    finished_at = result.at
+    finished_at = result.at,
+    outcome_deadline = nullif(result.deadline, '')::timestamptz
 FROM unnest(
     ?businesses::bigint[],
     ?ids::uuid[],
@@ -124,8 +125,9 @@ FROM unnest(
     ?messages::text[],
     ?results::text[],
     ?attempts::smallint[],
-    ?at::timestamptz[]
-) AS result (business_id, id, state, message, result, attempts, at)
+    ?at::timestamptz[],
+    ?deadlines::text[]
+) AS result (business_id, id, state, message, result, attempts, at, deadline)
 WHERE calls.business_id = result.business_id AND calls.id = result.id AND calls.state = 'waiting'
 RETURNING ?ended
 

@@ -84,7 +84,7 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 	switch f.Problem {
 	case console.ItemBreaksRule:
 		only.Add(true, `EXISTS (SELECT FROM platform_findings finding WHERE finding.business_id = item.business_id
-			AND finding.item_id = item.id AND (?0 = '' OR finding.platform = ?0))`, f.Platform)
+			AND finding.item_id = item.id AND NOT finding.warning AND (?0 = '' OR finding.platform = ?0))`, f.Platform)
 	case console.ItemLacking:
 		only.Add(true, "?", bun.Safe(queries.With("lacking_items", postgres.Args{"business": business,
 			"platform": f.Platform, "store": f.Store})))
@@ -148,7 +148,7 @@ func (c Store) Item(ctx context.Context, business core.BusinessID, id int64) (co
 	}
 	for _, f := range found {
 		detail.Findings = append(detail.Findings,
-			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
+			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message, Warning: f.Warning})
 	}
 	detail.Rejections, err = c.itemRejections(ctx, business, detail.RefID)
 	return detail, err

@@ -128,17 +128,21 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 	for rows.Next() {
 		var store int64
 		var p publish.Publication
-		var leftOut, problems []byte
-		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &p.Note,
-			&p.PublishedAt, &p.DueAt); err != nil {
+		var leftOut, problems, warnings []byte
+		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &warnings, &p.Note,
+			&p.PublishedAt, &p.DueAt, &p.Since, &p.Deadline, &p.Task); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
 		p.PublishedAt, p.DueAt = zeroIfEpoch(p.PublishedAt), zeroIfEpoch(p.DueAt)
+		p.Since, p.Deadline = zeroIfEpoch(p.Since), zeroIfEpoch(p.Deadline)
 		result := publish.Result{State: p.State, Message: p.Message}
 		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		if err := json.Unmarshal(problems, &result.Problems); err != nil {
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
+		}
+		if err := json.Unmarshal(warnings, &p.Warnings); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		p.Errors = result.Errors()
@@ -154,9 +158,13 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 // platform. A menu that a later request has changed counts for that request.
 func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID,
 	reference core.ID) ([]console.Publishing, error) {
-	return postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
+	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
 		func(p *console.Publishing) []any {
-			return []any{&p.Platform, &p.State, &p.Stores, &p.Message}
+			return []any{&p.Platform, &p.State, &p.Stores, &p.Message, &p.Since, &p.Until}
 		}, bun.SafeQuery(queries.With("published_by",
 			postgres.Args{"business": business, "reference": reference.String()})))
+	for i := range list {
+		list[i].Since, list[i].Until = zeroIfEpoch(list[i].Since), zeroIfEpoch(list[i].Until)
+	}
+	return list, err
 }

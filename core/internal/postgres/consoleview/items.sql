@@ -32,7 +32,7 @@ SELECT
     (
         SELECT count(*)
         FROM platform_findings finding
-        WHERE finding.business_id = item.business_id AND finding.item_id = item.id
+        WHERE finding.business_id = item.business_id AND finding.item_id = item.id AND NOT finding.warning
     ) AS findings,
     item.updated_at
 FROM catalogue_entities item

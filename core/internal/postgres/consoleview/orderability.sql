@@ -31,6 +31,7 @@ CASE
         WHERE finding.business_id = item.business_id
             AND finding.item_id = item.id
             AND finding.platform = platform.name
+            AND NOT finding.warning
     ) THEN 'breaks_rule'
     WHEN NOT item.active THEN 'inactive'
     WHEN ?category_inactive THEN 'category_inactive'

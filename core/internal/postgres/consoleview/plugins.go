@@ -20,7 +20,8 @@ func (c Store) ServedPlatforms(ctx context.Context, businesses []core.BusinessID
 	only := postgres.Conditions{Text: "p.served_by <> ?", Args: []any{core.ServedByMerchant}}
 	only.Add(businesses != nil, "p.business_id = ANY (?)", postgres.Array(businesses))
 	rows, err := c.db.Bun().QueryContext(ctx, `SELECT p.served_by, p.business_id, b.name, p.name,
-			(SELECT count(*) FROM platform_findings f WHERE f.business_id = p.business_id AND f.platform = p.name)
+			(SELECT count(*) FROM platform_findings f WHERE f.business_id = p.business_id AND f.platform = p.name
+				AND NOT f.warning)
 		FROM platforms p JOIN businesses b ON b.id = p.business_id WHERE `+only.Text+
 		` ORDER BY lower(b.name), b.id, p.name LIMIT ?`, append(only.Args, limit)...)
 	if err != nil {

@@ -75,21 +75,37 @@ SELECT
     message,
     left_out,
     problems,
+    warnings,
     note,
     coalesce(published_at, 'epoch'),
-    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END
+    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END,
+    coalesce(sent_at, 'epoch'),
+    coalesce(sent_deadline, 'epoch'),
+    sent_task
 FROM publications
 WHERE business_id = ?business AND store_id = ANY (?stores)
 
 -- name: published_by
--- The publications that a request changed last, by platform and state. One that a later request has changed
--- counts for that request.
-SELECT platform, outcome, count(*), max(CASE WHEN outcome = 'failed' THEN message ELSE note END)
+-- The publications that a request changed last, by platform and state. Those whose accepted menu has the changes count
+-- apart. One that a later request has changed counts for that request.
+SELECT
+    platform,
+    outcome,
+    count(*),
+    max(CASE WHEN outcome = 'failed' THEN message ELSE note END),
+    coalesce(min(sent_at), 'epoch'),
+    coalesce(min(sent_deadline), 'epoch')
 FROM (
     SELECT
         platform,
         message,
         note,
+        CASE
+            WHEN (sent_menu::jsonb -> 'pending_requests') @> to_jsonb(?reference::uuid) THEN sent_at
+        END AS sent_at,
+        CASE
+            WHEN (sent_menu::jsonb -> 'pending_requests') @> to_jsonb(?reference::uuid) THEN sent_deadline
+        END AS sent_deadline,
         CASE
             WHEN pending_references @> ARRAY[?reference::uuid]
                 OR outcome_reference IS DISTINCT FROM ?reference AND available_at < 'infinity' THEN 'waiting'
@@ -100,5 +116,5 @@ FROM (
         AND (reference = ?reference OR outcome_reference = ?reference OR pending_references @> ARRAY[?reference::uuid])
 ) changed
 WHERE outcome IN ('published', 'failed', 'waiting')
-GROUP BY 1, 2
-ORDER BY 1, 2
+GROUP BY platform, outcome, sent_at IS NULL
+ORDER BY platform, outcome, sent_at IS NULL

@@ -102,7 +102,7 @@ func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, re
 
 // blocked returns the items with findings, by platform; nil if there are none.
 func (l *MenuLoader) blocked() (blocked map[string]map[int64]bool, err error) {
-	list, err := publications.ReadFindings(l.Ctx, l.Tx, "true", l.Business)
+	list, err := publications.ReadFindings(l.Ctx, l.Tx, "NOT warning", l.Business)
 	for _, row := range list {
 		if blocked == nil {
 			blocked = map[string]map[int64]bool{}

@@ -1,3 +1,16 @@
+-- name: published_store
+-- The requests that wait for a publication, and the store's id on the platform. That is '' if the platform does not
+-- have it.
+SELECT
+    pending_references,
+    CASE
+        WHEN sent_menu::jsonb ->> 'platform_store_id' <> '' THEN sent_menu::jsonb ->> 'platform_store_id'
+        WHEN published_at IS NULL AND platform_store_id IS NULL OR state = 'unlisted' AND ?listed THEN ''
+        ELSE coalesce(platform_store_id, ?now)
+    END
+FROM publications
+WHERE business_id = ?business AND store_id = ?store AND platform = ?platform
+
 -- name: left_out
 -- The findings of a platform against the items of a store.
 SELECT entity.name, finding.rule, finding.message
@@ -9,7 +22,7 @@ JOIN store_overrides override
     AND override.id = finding.item_id
 JOIN catalogue_entities entity
     ON entity.business_id = finding.business_id AND entity.kind = 1 AND entity.id = finding.item_id
-WHERE finding.business_id = ?business AND finding.platform = ?platform
+WHERE finding.business_id = ?business AND finding.platform = ?platform AND NOT finding.warning
 ORDER BY entity.name, finding.rule
 
 -- name: versions

@@ -104,14 +104,12 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 }
 
 // readPublished reads the requests that wait for this publication, and the published id of the
-// store.
+// store. The platform may have the store as soon as it has accepted a menu.
 func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *aggregator.StoreMenu) error {
 	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
-	err := tx.QueryRowContext(ctx,
-		`SELECT pending_references, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN ''
-			ELSE coalesce(platform_store_id, ?) END
-		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID,
-		s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.PublishedStoreID)
+	err := tx.QueryRowContext(ctx, queries.With("published_store", postgres.Args{
+		"listed": s.Listed, "now": now, "business": business, "store": s.Store.ID, "platform": s.Platform.Name,
+	})).Scan(pgdialect.Array(&s.Waiting), &s.PublishedStoreID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("reading a publication: %w", err)
 	}

@@ -141,7 +141,10 @@ SELECT
     ARRAY(
         SELECT finding.platform
         FROM platform_findings finding
-        WHERE entity.kind = 1 AND finding.business_id = entity.business_id AND finding.item_id = entity.id
+        WHERE entity.kind = 1
+            AND finding.business_id = entity.business_id
+            AND finding.item_id = entity.id
+            AND NOT finding.warning
     ),
     (
         SELECT json_agg(

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -39,9 +40,17 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		w := publish.Work{LeasedUntil: until, Owner: owner}
 		var sealed []byte
 		var call uuid.NullUUID
+		var sent sql.NullString
+		var deadline sql.NullTime
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, &deadline)
+		if err != nil {
+			return err
+		}
+		if w.Sent, err = readSent(sent.String); w.Sent != nil {
+			w.Sent.Deadline = deadline.Time // moves with the clock
+		}
 		w.CallID, w.Steps = call.UUID, p.openSteps(w, sealed)
 		batch.Items = append(batch.Items, w)
 		return err
@@ -78,13 +87,22 @@ func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, even
 		if err != nil || !held {
 			return err
 		}
+		if err := p.endTask(ctx, tx, r); err != nil {
+			return err
+		}
+		if r.State == publish.Pending {
+			if events, err = p.register(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		return box.Publish(ctx, tx, events...)
 	})
 }
 
 func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
 	var result sql.Result
-	if r.State == publish.Waiting {
+	switch r.State {
+	case publish.Waiting:
 		attempts := r.Attempts
 		if !r.Uncounted {
 			attempts++
@@ -92,10 +110,14 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
 			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
 			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
-			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
+			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil, "sent_stays": r.SentStays(),
+			"attempted": r.Attempted,
 		}))
-	} else {
-		result, err = p.conclude(ctx, tx, owner, r)
+	case publish.Pending:
+		result, err = p.await(ctx, tx, owner, r)
+	default:
+		result, err = p.conclude(ctx, tx, r,
+			bun.SafeQuery(`owner = ? AND available_at = ?`, owner, r.LeasedUntil))
 	}
 	if err != nil {
 		return false, fmt.Errorf("recording a publication: %w", err)
@@ -104,13 +126,19 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	return n > 0, err
 }
 
-// conclude stores an outcome. The aggregator's problems are kept until it accepts another menu.
-func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
+// conclude stores an outcome, if the condition held applies. The aggregator's problems are kept until it accepts
+// another menu.
+func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
+	held schema.QueryWithArgs) (sql.Result, error) {
 	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {
 		return nil, err
 	}
 	problems, err := json.Marshal(append([]publish.Problem{}, r.Problems...))
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := json.Marshal(append([]publish.Problem{}, r.Warnings...))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +150,9 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
 		"pending_references": postgres.Array(r.PendingRequests),
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
-		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
+		"warnings": postgres.CleanText(string(warnings)),
+		"message":  postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
 		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
-		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
+		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "held": held,
 	}))
 }

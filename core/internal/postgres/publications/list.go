@@ -27,21 +27,24 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 	list := []publish.Publication{}
 	for rows.Next() {
 		var publication publish.Publication
-		var leftOut, problems string
+		var leftOut, problems, warnings string
 		var reference uuid.NullUUID
-		var published, settled, due sql.NullTime
+		var published, settled, due, since, deadline sql.NullTime
 		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message,
-			&leftOut, &problems, &reference,
-			&published, &settled, &due, &publication.Note, &publication.Attempts); err != nil {
+			&leftOut, &problems, &warnings, &reference,
+			&published, &settled, &due, &publication.Note, &publication.Attempts,
+			&since, &deadline, &publication.Task); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
 		result := publish.Result{State: publication.State, Message: publication.Message}
 		if err := errors.Join(json.Unmarshal([]byte(leftOut), &result.Omitted),
-			json.Unmarshal([]byte(problems), &result.Problems)); err != nil {
+			json.Unmarshal([]byte(problems), &result.Problems),
+			json.Unmarshal([]byte(warnings), &publication.Warnings)); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		publication.Errors, publication.Reference = result.Errors(), reference.UUID
 		publication.PublishedAt, publication.UpdatedAt, publication.DueAt = published.Time, settled.Time, due.Time
+		publication.Since, publication.Deadline = since.Time, deadline.Time
 		list = append(list, publication)
 	}
 	return list, rows.Err()

@@ -72,6 +72,11 @@ SET
     message = '',
     left_out = '[]',
     problems = '[]',
+    warnings = '[]',
+    sent_menu = NULL,
+    sent_at = NULL,
+    sent_deadline = NULL,
+    sent_task = '',
     state = CASE WHEN state IN ('unlisted', 'skipped') THEN state ELSE 'waiting' END
 FROM locked
 WHERE publication.business_id = ?business

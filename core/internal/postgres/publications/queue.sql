@@ -1,7 +1,7 @@
 -- name: claim
 -- prepare: endpoints part, heads part, sent_name part, busy bigint[], plugins text[]
 -- prepare: now timestamptz, epoch bigint, limit integer, share integer, owner uuid, until timestamptz
--- Leases due publications, the longest waiting endpoints first. The digest is cleared if a lease expired or another
+-- Leases due publications, the longest waiting endpoints first. The digests are cleared if a lease expired or another
 -- call changed the menu at the aggregator meanwhile.
 WITH RECURSIVE
 endpoints AS (
@@ -15,7 +15,10 @@ due AS (
     SELECT shared.*
     FROM heads
     CROSS JOIN LATERAL (
-        SELECT business_id, store_id, platform
+        SELECT
+            business_id,
+            store_id,
+            platform
         FROM publications
         WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
         ORDER BY available_at
@@ -30,7 +33,11 @@ SET
     available_at = ?until,
     first_marked_at = NULL,
     state_unknown = false,
-    digest = CASE WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.digest END
+    digest = CASE WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.digest END,
+    sent_menu = CASE
+        WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.sent_menu
+        ELSE (publication.sent_menu::jsonb - 'digest')::text
+    END
 FROM due
 JOIN stores store ON store.business_id = due.business_id AND store.id = due.store_id
 LEFT JOIN platforms platform ON platform.business_id = due.business_id AND platform.name = due.platform
@@ -62,13 +69,23 @@ RETURNING
             LIMIT 1
         ),
         ''
-    )
+    ),
+    publication.sent_menu,
+    publication.sent_deadline
 
 -- name: retry
--- Returns a claimed publication to the queue. One that was marked meanwhile restarts.
+-- Returns a claimed publication to the queue. One that was marked meanwhile restarts. An earlier menu whose outcome is
+-- pending stays so, unless a counted attempt sent another one.
 UPDATE publications
 SET
     owner = NULL,
+    sent_menu = CASE
+        WHEN ?sent_stays AND ?attempted THEN (sent_menu::jsonb - 'digest')::text
+        WHEN ?sent_stays THEN sent_menu
+    END,
+    sent_at = CASE WHEN ?sent_stays THEN sent_at END,
+    sent_deadline = CASE WHEN ?sent_stays THEN sent_deadline END,
+    sent_task = CASE WHEN ?sent_stays THEN sent_task ELSE '' END,
     call_id = ?call,
     note = ?note,
     digest = CASE WHEN state_unknown THEN NULL ELSE ?digest::bytea END,
@@ -90,11 +107,77 @@ WHERE business_id = ?business
     AND owner = ?owner
     AND available_at = ?leased_to
 
--- name: conclude
--- Stores the outcome of a claimed publication. One that was marked meanwhile is due again.
+-- name: await
+-- Stores that the aggregator reports the outcome of a claimed publication later. It is claimed again at the deadline.
+-- One that was marked meanwhile is due again.
 UPDATE publications
 SET
     owner = NULL,
+    call_id = ?call,
+    note = '',
+    digest = NULL,
+    attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
+    due_at = CASE WHEN version > ?version THEN due_at ELSE ?deadline END,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE ?deadline END,
+    steps = NULL,
+    sent_menu = ?sent,
+    sent_at = ?since,
+    sent_deadline = ?deadline,
+    sent_task = ?task,
+    platform_store_id = coalesce(platform_store_id, nullif(?platform_store_id, ''))
+WHERE business_id = ?business
+    AND store_id = ?store
+    AND platform = ?platform
+    AND owner = ?owner
+    AND available_at = ?leased_to
+
+-- name: lock_sent
+-- Locks the publication of a menu whose outcome an aggregator reports.
+SELECT
+    store.ref_id,
+    ?sent_name,
+    coalesce(platform.served_by, 'own'),
+    publication.version,
+    publication.reference,
+    publication.owner IS NOT NULL,
+    coalesce(publication.sent_menu, '')
+FROM publications publication
+JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
+LEFT JOIN platforms platform
+    ON platform.business_id = publication.business_id
+    AND platform.name = publication.platform
+WHERE publication.business_id = ?business
+    AND publication.store_id = ?store
+    AND publication.platform = ?platform
+FOR UPDATE OF publication
+
+-- name: resend
+-- Queues a menu again that failed after the aggregator had accepted it. One that was marked meanwhile is due anyway.
+UPDATE publications
+SET
+    owner = NULL,
+    call_id = NULL,
+    note = ?note,
+    digest = NULL,
+    attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
+    due_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END,
+    steps = NULL,
+    sent_menu = NULL,
+    sent_at = NULL,
+    sent_deadline = NULL,
+    sent_task = ''
+WHERE business_id = ?business AND store_id = ?store AND platform = ?platform
+
+-- name: conclude
+-- Stores the outcome of a publication. One that was marked meanwhile is due again.
+UPDATE publications
+SET
+    owner = NULL,
+    sent_menu = NULL,
+    sent_at = NULL,
+    sent_deadline = NULL,
+    sent_task = '',
     attempts = 0,
     steps = NULL,
     note = '',
@@ -107,6 +190,7 @@ SET
         SELECT reference FROM unnest(pending_references) reference WHERE reference <> ALL (?pending_references::uuid[])
     ),
     problems = CASE WHEN ?unchanged AND state = 'published' THEN problems ELSE ?problems END,
+    warnings = CASE WHEN ?unchanged AND state = 'published' THEN warnings ELSE ?warnings END,
     state = ?state,
     message = ?message,
     left_out = ?left_out,
@@ -118,8 +202,7 @@ SET
 WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
-    AND owner = ?owner
-    AND available_at = ?leased_to
+    AND ?held
 
 -- name: list
 SELECT
@@ -129,6 +212,7 @@ SELECT
     publication.message,
     publication.left_out,
     publication.problems,
+    publication.warnings,
     publication.outcome_reference,
     publication.published_at,
     publication.settled_at,
@@ -139,7 +223,10 @@ SELECT
         END
     END,
     publication.note,
-    publication.attempts
+    publication.attempts,
+    publication.sent_at,
+    publication.sent_deadline,
+    publication.sent_task
 FROM publications publication
 JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
 WHERE publication.business_id = ?business

@@ -95,7 +95,11 @@ leased AS (
 ),
 ended AS (
     UPDATE publications publication
-    SET owner = NULL, available_at = publication.due_at, digest = NULL
+    SET
+        owner = NULL,
+        available_at = publication.due_at,
+        digest = NULL,
+        sent_menu = (publication.sent_menu::jsonb - 'digest')::text
     FROM leased
     WHERE publication.business_id = leased.business_id
         AND publication.store_id = leased.store_id

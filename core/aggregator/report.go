@@ -1,0 +1,42 @@
+package aggregator
+
+import (
+	"context"
+	"time"
+
+	"github.com/servery-hub/servery/core/outcome"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// publishOutcomeOf converts the outcome of a response, except its errors.
+func publishOutcomeOf(read *sdk.PublishOutcome) relay.Outcome {
+	return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage(), Task: read.GetReference(),
+		ExpiresAfter: time.Duration(read.GetExpiresAfterSeconds()) * time.Second}
+}
+
+// interpretAcknowledge interprets the response to an acknowledgement.
+func (h *Host) interpretAcknowledge(ctx context.Context, call relay.Call, settings []byte,
+	response relay.Response) (relay.Outcome, error) {
+	if !h.hasCapability(call.Plugin, sdk.CapabilityAcknowledgement) {
+		return relay.Outcome{}, nil
+	}
+	read, err := h.Plugin(call.Plugin).InterpretAcknowledge(ctx, subjectOf(call, settings),
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	return publishOutcomeOf(read), err
+}
+
+// reportKinds are the kinds of requests that a report names without a reference.
+var reportKinds = map[pb.OutcomeKind]string{
+	pb.OutcomeKind_OUTCOME_KIND_MENU:         outcome.Menu,
+	pb.OutcomeKind_OUTCOME_KIND_STORE_ACTION: string(relay.StoreAction),
+	pb.OutcomeKind_OUTCOME_KIND_ITEM_ACTION:  string(relay.ItemAction),
+}
+
+// reportOf converts an outcome that the aggregator reports later.
+func reportOf(o *sdk.ReportedOutcome) *outcome.Report {
+	return &outcome.Report{Reference: o.GetReference(), Kind: reportKinds[o.GetKind()], StoreRefID: o.GetStoreRefId(),
+		PlatformStoreID: o.GetPlatformStoreId(), State: outcomeStates[o.GetState()], Message: o.GetMessage(),
+		Problems: problemsOf(o.GetErrors())}
+}
