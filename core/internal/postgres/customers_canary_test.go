@@ -52,6 +52,8 @@ func (c *customerHarness) fill(id int64) {
 		`INSERT INTO rejected_orders (business_id, platform, platform_order_id, store, reason, hub_fault, rejections,
 				first_at, last_at)
 			VALUES (?, 'b', 'other-' || ?, 's1', 'the name "Zoë Canarybird" is too long', false, 1, now(), now())`,
+		`INSERT INTO order_repeats (business_id, order_id, differences, actor, times, first_at, last_at)
+			VALUES (?, ?, 'coupon: CANARY10, in the repeat none', 'key:pos', 1, now(), now())`,
 		`INSERT INTO plugin_faults (plugin_id, cause, kind, ended, call, count, first_at, last_at, version, text, stack,
 				business_id, platform, about)
 			VALUES ('p', 'c1', 'panic', true, 'x', 1, now(), now(), '1', 'canary', 'canary', ?, 'b',
@@ -122,7 +124,7 @@ func leaks(t *testing.T, db *postgres.DB) (found []string) {
 var withoutPersonalData = strings.Fields(`api_keys attempt_counts business_changes businesses
 	cache_epochs callback_keys callback_nonces catalogue_entities clock_epoch customer_erasures deliveries
 	delivery_queue endpoint_circuits endpoint_rates followed_resends item_switches item_timers job_queue jobs
-	menu_links menu_versions order_repeats out_of_stock_reports personal_data_rules platform_aliases
+	menu_links menu_versions out_of_stock_reports outcome_tasks personal_data_rules platform_aliases
 	platform_findings platform_tokens platforms plugin_hubs plugins pos_presence presence_rules publications
 	replicas retentions revision_parts revisions seal_check sessions sign_in_attempts sign_in_links
 	store_overrides store_switches stores sweep_cursors throttles timed_categories timing_groups
@@ -161,7 +163,7 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 	for _, column := range []string{"attempts.error", "attempts.response_body", "attempts.response_headers",
 		"audit.detail", "call_attempts.request_body", "call_attempts.request_headers", "call_attempts.response_body",
 		"call_attempts.url", "call_queue.payload", "calls.message", "calls.payload", "calls.result", "events.body",
-		"order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
+		"order_repeats.differences", "order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
 		"plugin_set_aside.fault", "problems.note", "rejected_orders.reason", "rider_statuses.rider_name",
 		"rider_statuses.rider_phone", "saved_views.filters"} {
 		require.Contains(t, before, column, "the test stores it")
