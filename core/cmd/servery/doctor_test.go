@@ -267,7 +267,7 @@ func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be re-encrypted\): 1\n`, counted.stdout)
 	done := servery(t, env, "secrets", "rotate")
 	require.Zero(t, done.status, done.stderr)
-	require.Regexp(t, `^1 values are now encrypted with key [0-9a-f]{8}\n$`, done.stdout)
+	require.Regexp(t, `^2 values are now encrypted with key [0-9a-f]{8}\n$`, done.stdout)
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
 	require.Equal(t, 1, servery(t, onDatabase(url), "secrets", "rotate", "--dry-run").status,
 		"the earlier key opens nothing any more")

@@ -47,6 +47,7 @@ var examples = map[string][]string{
 	"simulate faults on":   {"delay:platform=aggregator-b,call=rider_status,delay=2s,for=5m"},
 	"simulate faults off":  {""},
 	"version":              {""},
+	"plugin dev":           {"./tasty"},
 	"plugin new":           {"tasty --module example.com/tasty"},
 	"plugin check":         {"bin/plugins/aggregator-a"},
 	"plugin test":          {"bin/plugins/aggregator-a", "./tasty --golden testdata"},

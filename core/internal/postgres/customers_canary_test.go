@@ -163,7 +163,8 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 	for _, column := range []string{"attempts.error", "attempts.response_body", "attempts.response_headers",
 		"audit.detail", "call_attempts.request_body", "call_attempts.request_headers", "call_attempts.response_body",
 		"call_attempts.url", "call_queue.payload", "calls.message", "calls.payload", "calls.result", "events.body",
-		"order_repeats.differences", "order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
+		"order_repeats.differences", "order_states.message", "pending_cancellations.reason", "plugin_faults.stack",
+		"plugin_faults.text",
 		"plugin_set_aside.fault", "problems.note", "rejected_orders.reason", "rider_statuses.rider_name",
 		"rider_statuses.rider_phone", "saved_views.filters"} {
 		require.Contains(t, before, column, "the test stores it")
