@@ -111,6 +111,9 @@ func (p Pages) showList(c *fiber.Ctx, v *shell.PageContext, search ui.Button) er
 		keys[i] = e.ID.String()
 		state := ui.StateCell(ui.OK, text.ErasureDone)
 		if e.DoneAt.IsZero() {
+			state = ui.StateCell(ui.Run, text.ErasureRunning)
+		}
+		if e.DoneAt.IsZero() && e.Waiting > 0 {
 			state = ui.StateCell(ui.Warn, text.ErasureWaiting)
 			state.Note = fmt.Sprintf(text.ErasureWaitsNote, ui.Count(e.Waiting, text.OneOrder, text.Orders_))
 		}
@@ -202,10 +205,10 @@ func buttons(v *shell.PageContext, subject customer.Subject, extent customer.Ext
 	page := Link(v.Business.ID, subject)
 	list := []ui.Button{{Label: text.CustomerExport, Action: page + "export/", ReasonLabel: text.Why,
 		Help: fmt.Sprintf(text.CustomerExportSay, ui.Number(customer.MaxExported))}}
-	if extent.ToErase() == 0 {
+	if extent.ToErase() == 0 && subject.Kind != customer.Order {
 		return list
 	}
-	help := fmt.Sprintf(text.CustomerEraseSay, ui.Count(extent.ToErase(), text.OneOrder, text.Orders_),
+	help := fmt.Sprintf(text.CustomerEraseSay, ui.Count(max(extent.ToErase(), 1), text.OneOrder, text.Orders_),
 		ui.Count(extent.Deliveries, text.OneDelivery, text.Deliveries_),
 		ui.Count(extent.Calls, text.CustomerCall, text.CustomerCalls))
 	if extent.Unfinished > 0 {

@@ -93,7 +93,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: fmt.Sprintf(text.Found, query)}
 	if v.MayAct() && len(businesses) > 0 {
-		head.Buttons = []ui.Button{customerButton(query, businesses)}
+		head.Buttons = []ui.Button{customerButton(businesses)}
 	}
 	return v.Show(c, head, ui.ListOf(list))
 }
@@ -101,15 +101,17 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 // businessesOffered bounds the businesses in which a customer can be searched for from here.
 const businessesOffered = 500
 
-// customerButton returns the button that searches for a customer of a business with the same text.
-func customerButton(query string, businesses []core.Business) ui.Button {
+// customerButton returns the button that searches for a customer of a business. Its text is not that of the
+// search, which is part of the URL.
+func customerButton(businesses []core.Business) ui.Button {
 	var options []ui.Option
 	for _, b := range businesses[:min(len(businesses), businessesOffered)] {
 		options = append(options, ui.Option{Value: fmt.Sprint(b.ID), Label: b.Name})
 	}
 	return ui.Button{Label: text.CustomerSearch, Action: shell.SearchPath + "customers/", ReasonLabel: text.Why,
-		Help: fmt.Sprintf(text.CustomerOfText, query), Hidden: []ui.Option{{Label: "q", Value: query}},
-		Fields: []ui.Filter{{Name: "business", Label: text.CustomerIn, Options: options}}}
+		Help: text.CustomerSearchSay,
+		Fields: []ui.Filter{{Name: "q", Label: text.CustomerQuery, Hint: text.CustomerQueryHint},
+			{Name: "business", Label: text.CustomerIn, Options: options}}}
 }
 
 // SearchCustomer opens the page of a customer of a business.

@@ -8,7 +8,6 @@ const (
 	CustomerQuery     = "Phone number, email address, full name or last name"
 	CustomerQueryHint = "+1 415 555 0142"
 	CustomerSearchSay = "The audit trail records the search and your reason, not the text."
-	CustomerOfText    = "Search for customers with %q. The audit trail records the search and your reason."
 	CustomerIn        = "In business"
 
 	CustomerByPhone = "Phone number"
@@ -34,16 +33,18 @@ const (
 	CustomerEraseWaits = "Not finished yet: %s. Each is erased once its deliveries and calls have ended. " +
 		"Enable a disabled webhook, or resend, to end them sooner."
 	CustomerEraseChanged = "There were %s, and now there are %s. Check the numbers, and repeat the action."
-	CustomerEraseNone    = "All personal data of these orders was erased."
-	CustomerEraseAsked   = "Erasing personal data. The list shows how far it is."
-	CustomerCall         = "1 call"
-	CustomerCalls        = "%s calls"
+	CustomerEraseNone    = "The personal data of these orders was erased. " +
+		"To erase later data, open the personal data of an order."
+	CustomerEraseAsked = "Erasing personal data. The list shows how far it is."
+	CustomerCall       = "1 call"
+	CustomerCalls      = "%s calls"
 
 	Erasures         = "Erasures"
 	NoErasuresTitle  = "No erasures"
 	NoErasuresText   = "Requests to erase the personal data of a customer appear here."
 	ErasureAsked     = "Requested"
 	ErasureDone      = "Done"
+	ErasureRunning   = "Running"
 	ErasureWaiting   = "Waiting"
 	ErasureWaitsNote = "%s left"
 	ErasureOrders    = "Orders erased"

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,9 +96,6 @@ func (x Index) Array(name, email, phone string) string {
 	return string(append(text, '}'))
 }
 
-// withExtension matches a telephone number with an extension.
-var withExtension = regexp.MustCompile(`(?i)^[+\d][\d\s().\-/]{6,}(x|ext\.?|p|w)\s*\d+$`)
-
 // maxText bounds the text of a search in bytes.
 const maxText = 300
 
@@ -116,7 +112,7 @@ func (x Index) Search(text string) (Subject, error) {
 		normalised = ""
 	case strings.Contains(text, "@"):
 		kind, normalised = Email, NormalizeEmail(text)
-	case !strings.ContainsFunc(text, unicode.IsLetter) || withExtension.MatchString(text):
+	case isDialled(text):
 		kind, normalised = Phone, NormalizePhone(x.Country, text)
 	}
 	if normalised == "" {

@@ -34,8 +34,8 @@ func TestPhoneNumbersNormalizeToInternationalForm(t *testing.T) {
 		{"DE", "0049 (0) 151 23456789", "4915123456789"},
 		{"FR", "+33 1 23 45 67 89", "33123456789"},
 		{"FR", "01 23 45 67 89", "n123456789"},
-		{"AE", "12345", ""}, {"US", "000-000-0000", ""}, {"US", "12", ""}, {"US", "", ""},
-		{"IN", "+1234567890123456", ""}, {"IN", "12+3456789", ""},
+		{"US", "999-999-9999", ""}, {"DE", "00000000", ""}, {"DE", "12345", ""},
+		{"US", "12", ""}, {"US", "", ""}, {"IN", "+1234567890123456", ""}, {"IN", "12+3456789", ""},
 	} {
 		require.Equal(t, c.want, customer.NormalizePhone(c.country, c.sent), "%s %q", c.country, c.sent)
 	}
@@ -94,10 +94,11 @@ func TestSearchFindsWhatOrdersAreIndexedBy(t *testing.T) {
 		require.Equal(t, found, parsed)
 		require.NotContains(t, strings.ToLower(found.Object()), "rao")
 	}
-	masked, err := x.Search("+971 50 123 4567 x98")
+	extended := x.Hashes("", "", "+91 98765 43210 x12")
+	require.NotContains(t, hashes, extended[0], "aggregators share numbers among customers")
+	found, err := x.Search("098765 43210 ext. 12")
 	require.NoError(t, err)
-	require.Contains(t, x.Hashes("", "", "+971501234567,98"), masked.Hash, "one of the customers of a masked number")
-	require.NotContains(t, x.Hashes("", "", "+971501234567,99"), masked.Hash)
+	require.Equal(t, customer.Subject{Kind: customer.Phone, Hash: extended[0]}, found)
 	for _, text := range []string{"", "  ", "12", "+", "@", strings.Repeat("a", 400)} {
 		_, err := x.Search(text)
 		require.Equal(t, core.Invalid, core.CodeOf(err), text)
@@ -147,13 +148,15 @@ func TestScrubRemovesEveryTextThatIsNotKept(t *testing.T) {
 	})
 }
 
-func TestMentionsAreWhatIdentifiesACustomer(t *testing.T) {
-	require.Equal(t, []customer.Mention{{"m@x.example", true}, {"+14155550142", true}, {"maya l.", false},
-		{"1390 mission street", false}},
-		customer.Mentions([]byte(`{"customer":{"name":"Maya L.","email":"m@x.example","phone":"+14155550142",
-			"address":{"line_1":"1390 Mission Street","line_2":"5B"}}}`)))
-	require.Empty(t, customer.Mentions([]byte(`{"customer":{"name":"Guest","address":{"line_1":"Floor 1"}}}`)))
-	require.Empty(t, customer.Mentions([]byte(`{`)))
+func TestQuotesAreContactsAndFullNames(t *testing.T) {
+	quoted := customer.QuotesOf([][]byte{
+		[]byte(`{"customer":{"name":"Guest","email":"m@x.example","address":{"line_1":"Floor 1"}}}`),
+		[]byte(`{"customer":{"name":"Maya L.","phone":"unknown"}}`), []byte(`{`)})
+	require.Equal(t, customer.Quotes{
+		Any:     `(?<![[:alnum:]])(?:Maya L\.|Maya\+L\.|m@x\.example|m%40x\.example)(?![[:alnum:]])`,
+		Contact: `(?<![[:alnum:]])(?:m@x\.example|m%40x\.example)(?![[:alnum:]])`,
+	}, quoted)
+	require.Zero(t, customer.QuotesOf([][]byte{[]byte(`{"customer":{"name":"Order"}}`)}))
 }
 
 func TestRetentionIsOffOrDays(t *testing.T) {

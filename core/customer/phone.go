@@ -1,6 +1,10 @@
 package customer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
 
 // numbering is how telephone numbers of a country are dialled.
 type numbering struct {
@@ -29,15 +33,18 @@ const (
 	maxDigits = 15
 )
 
-// NormalizePhone returns the digits of a telephone number with its country calling code. A number without one is of
-// the country of the business. An extension follows an x: platforms give customers one masked number with extensions.
-// It returns "" for a text that is no telephone number.
+// NormalizePhone returns the digits of a telephone number with its country calling code, and its extension after an x.
+// Numbers that aggregators share among customers differ only by it. A number without a code is of the country of the
+// business, or begins with n if the dialling of that country is unknown. It returns "" for a text that is no telephone
+// number, or that repeats one digit.
 func NormalizePhone(country, text string) string {
 	text = strings.TrimSpace(text)
 	digits, extension, international := digitsOf(text)
-	if len(digits) < minDigits || strings.Trim(digits, "0") == "" { // such as 0000000000
+	if national := strings.TrimLeft(digits, "0"); len(national) < minDigits ||
+		strings.Trim(national[1:], national[:1]) == "" {
 		return ""
 	}
+	mark := ""
 	plan := numberings[country]
 	rest, prefixed := strings.CutPrefix(digits, plan.prefix)
 	switch {
@@ -46,7 +53,7 @@ func NormalizePhone(country, text string) string {
 		digits, international = rest, true
 	case plan.code == "":
 		if digits, international = strings.CutPrefix(digits, "00"); !international {
-			return "n" + strings.TrimPrefix(digits, "0") + extension // of an unknown country
+			mark, digits = "n", strings.TrimPrefix(digits, "0")
 		}
 	case plan.trunk == "0" && strings.HasPrefix(digits, "0"):
 		digits = plan.code + digits[1:]
@@ -61,7 +68,10 @@ func NormalizePhone(country, text string) string {
 	if len(digits) < minDigits || len(digits) > maxDigits {
 		return ""
 	}
-	return digits + extension
+	if extension != "" {
+		extension = "x" + extension
+	}
+	return mark + digits + extension
 }
 
 // withoutTrunk removes a trunk 0 after the country calling code, as in +44 (0)20.
@@ -77,34 +87,40 @@ func withoutTrunk(digits string) string {
 // zeros are the zeros of scripts whose digits people type.
 var zeros = []rune{'0', '\u0660', '\u06f0', '\u0966', '\uff10'} // Latin, Arabic, Persian, Devanagari, full width
 
-// digitsOf returns the digits up to an extension, the extension with an x before it, and whether a + is before them.
+// digitsOf returns the digits before and after the mark of an extension, and whether a + is before them.
 func digitsOf(text string) (digits, extension string, international bool) {
-	var found strings.Builder
+	var found, after strings.Builder
+	into := &found
 	for _, r := range text {
 		if at := digitOf(r); at >= 0 {
-			found.WriteByte(byte('0' + at))
+			into.WriteByte(byte('0' + at))
 			continue
 		}
-		switch r {
-		case '+', '\uff0b':
+		switch {
+		case r == '+' || r == '\uff0b':
 			if found.Len() > 0 {
 				return "", "", false
 			}
 			international = true
-		case ',', ';', '#', 'x', 'X', 'e', 'E', 'p', 'P', 'w', 'W':
-			if found.Len() > 0 && digits == "" {
-				digits = found.String()
-				found.Reset()
-			}
+		case strings.ContainsRune(extensionMarks, r) && found.Len() > 0:
+			into = &after
 		}
 	}
-	if digits == "" {
-		return found.String(), "", international
+	return found.String(), after.String(), international
+}
+
+// extensionMarks begin an extension: as in x12, ext. 12, and the pauses of diallers.
+const extensionMarks = ",;#xXeEpPwW"
+
+// isDialled reports whether a text has no letter but those of an extension after enough digits.
+func isDialled(text string) bool {
+	at := strings.IndexFunc(text, unicode.IsLetter)
+	if at < 0 {
+		return true
 	}
-	if found.Len() > 0 {
-		extension = "x" + found.String()
-	}
-	return digits, extension, international
+	number, _, _ := digitsOf(text[:at])
+	mark := strings.ToLower(strings.TrimRightFunc(text[at:], func(r rune) bool { return !unicode.IsLetter(r) }))
+	return len(number) >= minDigits && slices.Contains([]string{"x", "ext", "extn", "extension", "p", "w"}, mark)
 }
 
 func digitOf(r rune) int {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -89,42 +91,53 @@ func scrubToken(decoder *jsontext.Decoder, token jsontext.Token) jsontext.Token 
 
 // Identity is what a placed order says of its customer.
 type Identity struct {
-	Name    string `json:"name"`
-	Email   string `json:"email"`
-	Phone   string `json:"phone"`
-	Address struct {
-		Line1 string `json:"line_1"`
-	} `json:"address"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Phone string `json:"phone"`
 }
 
-// minMention is the length in bytes of the shortest text that is searched for. Shorter ones are parts of other words.
-const minMention = 5
+// minQuote is the length in bytes of the shortest text that is searched for. Shorter ones are parts of other words.
+const minQuote = 5
 
-// Mention is a text in lower case that identifies the customer of a placed order. Messages may quote it.
-type Mention struct {
-	Text      string
-	IsContact bool // a telephone number or email address, not a name or an address
+// Quotes are regular expressions of PostgreSQL, matched without regard to case. An empty one matches nothing.
+type Quotes struct {
+	Any     string // telephone numbers, email addresses and full names
+	Contact string // without names, which other people may have
 }
 
-// Mentions returns the texts that identify the customer of a placed order. Single words are none, because messages
-// have them for other reasons.
-func Mentions(placed []byte) (texts []Mention) {
-	var body struct {
-		Customer Identity `json:"customer"`
-	}
-	if json.Unmarshal(placed, &body) != nil {
-		return nil
-	}
-	c := body.Customer
-	add := func(text string, words int) {
-		text = strings.ToLower(strings.TrimSpace(text))
-		if len(text) >= minMention && len(strings.Fields(text)) >= words {
-			texts = append(texts, Mention{Text: text, IsContact: words == 1})
+// QuotesOf returns what matches quotes of the customers of placed orders. A name of one word is not quoted, because it
+// may be any word.
+func QuotesOf(placed [][]byte) Quotes {
+	var contacts, names []string
+	for _, text := range placed {
+		var body struct {
+			Customer Identity `json:"customer"`
+		}
+		if json.Unmarshal(text, &body) != nil {
+			continue
+		}
+		contacts = appendQuote(contacts, body.Customer.Email)
+		if digits, _, _ := digitsOf(body.Customer.Phone); len(digits) >= minDigits {
+			contacts = appendQuote(contacts, body.Customer.Phone)
+		}
+		if len(strings.Fields(body.Customer.Name)) > 1 {
+			names = appendQuote(names, body.Customer.Name)
 		}
 	}
-	add(c.Email, 1)
-	add(c.Phone, 1)
-	add(c.Name, 2)
-	add(c.Address.Line1, 3)
-	return texts
+	return Quotes{Any: wholeWords(append(names, contacts...)), Contact: wholeWords(contacts)}
+}
+
+// appendQuote appends the patterns of a text, also in the form of a URL.
+func appendQuote(patterns []string, text string) []string {
+	if text = strings.TrimSpace(text); len(text) < minQuote {
+		return patterns
+	}
+	return append(patterns, regexp.QuoteMeta(text), regexp.QuoteMeta(url.QueryEscape(text)))
+}
+
+func wholeWords(patterns []string) string {
+	if len(patterns) == 0 {
+		return ""
+	}
+	return `(?<![[:alnum:]])(?:` + strings.Join(patterns, "|") + `)(?![[:alnum:]])`
 }

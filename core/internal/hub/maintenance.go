@@ -62,7 +62,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			return
 		case <-clock.C:
 			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), within(ctx, customers.New(h.db).Erase))
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), customers.New(h.db).Erase(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)
 			partitions.Reset(next)
@@ -70,25 +70,12 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
 					deliveries.New(h.db).DropOldProblems(ctx, retention))
 			}
-			err = errors.Join(err, h.riders.Sweep(ctx), within(ctx, customers.New(h.db).Sweep))
+			err = errors.Join(err, h.riders.Sweep(ctx), customers.New(h.db).Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("maintenance failed", "error", err)
 		}
 	}
-}
-
-// erasureTime bounds how long maintenance erases personal data at a time.
-const erasureTime = 10 * time.Second
-
-// within runs work that continues where it stopped, for at most erasureTime.
-func within(ctx context.Context, work func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, erasureTime)
-	defer cancel()
-	if err := work(limited); err != nil && limited.Err() == nil {
-		return err
-	}
-	return nil
 }
 
 // The intervals of storing attempt counts, and of deleting expired ones.

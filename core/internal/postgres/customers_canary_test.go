@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,8 +53,6 @@ func (c *customerHarness) fill(id int64) {
 		`INSERT INTO rejected_orders (business_id, platform, platform_order_id, store, reason, hub_fault, rejections,
 				first_at, last_at)
 			VALUES (?, 'b', 'other-' || ?, 's1', 'the name "Zoë Canarybird" is too long', false, 1, now(), now())`,
-		`INSERT INTO order_repeats (business_id, order_id, differences, actor, times, first_at, last_at)
-			VALUES (?, ?, 'coupon: CANARY10, in the repeat none', 'key:pos', 1, now(), now())`,
 		`INSERT INTO plugin_faults (plugin_id, cause, kind, ended, call, count, first_at, last_at, version, text, stack,
 				business_id, platform, about)
 			VALUES ('p', 'c1', 'panic', true, 'x', 1, now(), now(), '1', 'canary', 'canary', ?, 'b',
@@ -71,6 +70,11 @@ func (c *customerHarness) fill(id int64) {
 			SELECT business_id, gen_random_uuid(), now(), 'user:a', 'delivery.retry', 'delivery/' || id,
 				'{"why": "Canary called"}'
 			FROM events WHERE business_id = ? AND order_id = ?`,
+		`INSERT INTO order_repeats (business_id, order_id, differences, actor, times, first_at, last_at)
+			VALUES (?, ?, 'coupon CANARY10', 'key:pos', 1, now(), now())`,
+		`INSERT INTO audit (business_id, id, at, actor, action, object, detail)
+			VALUES (?, gen_random_uuid(), now(), 'user:a', 'problem.note', 'problem/1' || ?,
+				'{"why": "call (415) 555-9876"}')`,
 		`INSERT INTO problems (business_id, server, error_class, status, webhooks, first_seen_at, last_seen_at, note)
 			VALUES (?, 'pos.example', 'status', 500, '{1}', now(), now(), 'zoë canarybird waits, ' || ?)`,
 	} {
@@ -80,7 +84,8 @@ func (c *customerHarness) fill(id int64) {
 		ON CONFLICT DO NOTHING`)
 	pgtest.Exec(c.t, c.db, `INSERT INTO saved_views
 			(business_id, user_id, owner, list, name, filters, shared, created_at)
-			SELECT ?, id, email, 'deliveries', 'mine', 'text=Zoe%40Canary.example', true, now() FROM users`, c.business)
+			SELECT ?, id, email, 'deliveries', 'Zoë Canarybird', 'text=Zoe%40Canary.example', true, now() FROM users`,
+		c.business)
 }
 
 // leaks returns the columns of all tables in which a canary is found, also in compressed bodies.
@@ -163,10 +168,9 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 	for _, column := range []string{"attempts.error", "attempts.response_body", "attempts.response_headers",
 		"audit.detail", "call_attempts.request_body", "call_attempts.request_headers", "call_attempts.response_body",
 		"call_attempts.url", "call_queue.payload", "calls.message", "calls.payload", "calls.result", "events.body",
-		"order_repeats.differences", "order_states.message", "pending_cancellations.reason", "plugin_faults.stack",
-		"plugin_faults.text",
+		"order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
 		"plugin_set_aside.fault", "problems.note", "rejected_orders.reason", "rider_statuses.rider_name",
-		"rider_statuses.rider_phone", "saved_views.filters"} {
+		"rider_statuses.rider_phone", "saved_views.filters", "saved_views.name", "order_repeats.differences"} {
 		require.Contains(t, before, column, "the test stores it")
 	}
 	var amounts string
@@ -182,12 +186,23 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 	amounts = amountsOf()
 	c.erase(c.search(canaryPhone))
 	require.Empty(t, leaks(t, c.db))
+	var kept int
+	pgtest.Row(t, c.db, &kept, `SELECT count(*) FROM rejected_orders`)
+	require.Equal(t, 2, kept, "each rejection remains on record")
+	var reason string
+	pgtest.Row(t, c.db, &reason, `SELECT reason FROM rejected_orders WHERE reason <> ''`)
+	require.Equal(t, `the name "(erased)" is too long`, reason)
 	require.Equal(t, amounts, amountsOf(), "amounts, items, ids and states remain")
 	require.Empty(t, c.found(canaryPhone))
 	list := c.erasures()
 	require.Len(t, list, 1)
 	require.Equal(t, 1, list[0].Erased)
 	require.Zero(t, list[0].Waiting)
+	require.True(t, list[0].DoneAt.IsZero(), "an order placed before the request may still be committed")
+	c.clock.Advance(time.Minute)
+	require.NoError(t, c.store.Erase(context.Background()))
+	list = c.erasures()
+	require.Equal(t, 1, list[0].Erased)
 	require.False(t, list[0].DoneAt.IsZero())
 	require.Equal(t, 1, pgtest.AuditEntries(t, c.db, "customer.erase"))
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -150,48 +149,11 @@ func TestUnfinishedOrdersAreErasedOnceTheyEnd(t *testing.T) {
 	later := c.order("b", person(canaryPhone))
 	c.complete(later)
 	c.complete(open)
+	c.clock.Advance(time.Minute)
 	require.NoError(t, c.store.Erase(context.Background()))
 	require.Equal(t, []int64{later}, c.found(canaryPhone), "orders after the request remain")
 	require.Equal(t, 2, c.erasures()[0].Erased)
 	require.False(t, c.erasures()[0].DoneAt.IsZero())
-}
-
-// A call that is queued while an erasure waits for the order's lock must still be sent.
-func TestErasureChecksOrdersAgainOnceLocked(t *testing.T) {
-	c := newCustomerHarness(t)
-	id := c.order("b", person(canaryPhone))
-	require.NoError(t, c.send(id, order.Assigned, order.Rider{Name: "Sam"}))
-	c.complete(id)
-	var payload, after string
-	pgtest.Row(t, c.db, &payload, `SELECT string_agg(payload, '' ORDER BY id) FROM calls WHERE order_id = ?`, id)
-	erased := make(chan error, 1)
-	require.NoError(t, c.db.InTx(t.Context(), func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(t.Context(), `SELECT FROM orders WHERE id = ? FOR UPDATE`, id); err != nil {
-			return err
-		}
-		change := c.change("customer.erase")
-		go func() {
-			erased <- c.store.EraseCustomer(context.Background(), c.business, customer.OfOrder(id), change)
-		}()
-		hubtest.WaitUntil(t, "the erasure waits", func() bool { return pgtest.HasWaiters(t, c.db) })
-		_, err := tx.ExecContext(t.Context(),
-			`UPDATE calls SET state = 'waiting', finished_at = NULL WHERE order_id = ?`, id)
-		return err
-	}))
-	require.NoError(t, <-erased)
-	pgtest.Row(t, c.db, &after, `SELECT string_agg(payload, '' ORDER BY id) FROM calls WHERE order_id = ?`, id)
-	require.Equal(t, payload, after)
-	require.Equal(t, []int64{id}, c.found(canaryPhone))
-	require.True(t, c.erasures()[0].DoneAt.IsZero())
-	c.complete(id)
-	require.NoError(t, c.store.Erase(context.Background()))
-	require.Empty(t, c.found(canaryPhone))
-	require.False(t, c.erasures()[0].DoneAt.IsZero())
-
-	pgtest.Exec(t, c.db, `UPDATE orders SET updated_at = erased_at + interval '1 second' WHERE id = ?`, id)
-	c.clock.Advance(time.Minute)
-	c.erase(customer.OfOrder(id))
-	require.Equal(t, 1, c.erasures()[0].Erased, "a change after the erasure can be erased too")
 }
 
 func TestInterruptedErasureContinues(t *testing.T) {
@@ -301,4 +263,47 @@ func TestRetentionErasesOldOrdersOfTheBusiness(t *testing.T) {
 	require.Equal(t, []int64{young}, c.found(canaryPhone))
 	require.Equal(t, core.NotFound,
 		core.CodeOf(c.store.SetPersonalDataRetention(ctx, 999, 0, 30, access.Change{Business: 999})))
+}
+
+func TestDataAfterAnErasureIsErasedOnRequest(t *testing.T) {
+	c := newCustomerHarness(t)
+	id := c.order("b", person(canaryPhone))
+	c.complete(id)
+	c.erase(c.search(canaryPhone))
+	pgtest.Exec(t, c.db, `INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code,
+			actor)
+		VALUES (?, ?, 100, 'Completed', now(), 'Canary called', '', 'key:pos')`, c.business, id)
+	require.Equal(t, []string{"order_states.message"}, leaks(t, c.db))
+	c.erase(customer.OfOrder(id))
+	require.Empty(t, leaks(t, c.db))
+}
+
+func TestErasureIncludesOrdersCommittedAfterItsRun(t *testing.T) {
+	c := newCustomerHarness(t)
+	first, late := c.order("b", person(canaryPhone)), c.order("b", person(canaryPhone))
+	c.complete(first)
+	c.complete(late)
+	subject := c.search(canaryPhone)
+	pgtest.Exec(t, c.db, `UPDATE orders SET customer_hashes = '{}' WHERE id = ?`, late) // as if not committed
+	c.erase(subject)
+	pgtest.Exec(t, c.db, `UPDATE orders SET customer_hashes = ARRAY[?::bigint] WHERE id = ?`, subject.Hash, late)
+	c.clock.Advance(time.Minute)
+	require.NoError(t, c.store.Erase(context.Background()))
+	require.Equal(t, 2, c.erasures()[0].Erased)
+	require.False(t, c.erasures()[0].DoneAt.IsZero())
+	require.Empty(t, leaks(t, c.db))
+}
+
+func TestErasureKeepsNewQueuedCalls(t *testing.T) {
+	c := newCustomerHarness(t)
+	id := c.order("b", person(canaryPhone))
+	require.NoError(t, c.place(id, "12.987654321"))
+	c.complete(id)
+	pgtest.Exec(t, c.db, `INSERT INTO call_queue (business_id, ordering_key, kind, platform, order_id, endpoint,
+			call_id, received_at, due_at, available_at)
+		VALUES (?, 'order:new', 'order_status', 'b', ?, 1, gen_random_uuid(), now(), now(), now())`, c.business, id)
+	c.erase(customer.OfOrder(id))
+	var kinds string
+	pgtest.Row(t, c.db, &kinds, `SELECT string_agg(kind, ',') FROM call_queue`)
+	require.Equal(t, "order_status", kinds)
 }

@@ -4,8 +4,7 @@ found AS MATERIALIZED (
     SELECT
         orders.id,
         orders.created_at,
-        -- A change after the erasure may have brought personal data again.
-        CASE WHEN orders.erased_at >= orders.updated_at THEN orders.erased_at END AS erased_at,
+        orders.erased_at,
         orders.state,
         orders.updated_at,
         orders.scheduled_for

@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,8 +19,11 @@ import (
 // eraseBatch is the number of orders that one transaction erases.
 const eraseBatch = 50
 
-// erasedText replaces a text that quoted a customer.
-const erasedText = "personal data was erased"
+// workTime bounds how long a run takes, because other maintenance waits for it. The next run continues.
+const workTime = 10 * time.Second
+
+// settleTime is the time after a request in which orders placed before it may still be committed.
+const settleTime = time.Minute
 
 // requestTimeout bounds how long a request erases. Erase does the rest: every replica calls it.
 const requestTimeout = 2 * time.Second
@@ -50,6 +51,11 @@ func (s Store) EraseCustomer(ctx context.Context, business core.BusinessID, subj
 			business, id, subject.Kind, subject.Hash, subject.Order, change.Actor, now); err != nil {
 			return fmt.Errorf("storing an erasure: %w", err)
 		}
+		// Data that arrived after an earlier erasure is erased again.
+		if _, err := tx.ExecContext(ctx, `UPDATE orders SET erased_at = NULL
+				WHERE business_id = ? AND id = ? AND erased_at IS NOT NULL`, business, subject.Order); err != nil {
+			return fmt.Errorf("storing an erasure: %w", err)
+		}
 		change.Object, change.After = subject.Object(), map[string]any{"orders": extent.ToErase()}
 		return s.db.RecordAudit(ctx, tx, change)
 	})
@@ -70,17 +76,18 @@ func (s Store) Erase(ctx context.Context) error { return s.erase(ctx, 0) }
 
 // erase works on the erasures of a business, or of all: business 0.
 func (s Store) erase(ctx context.Context, business core.BusinessID) error {
-	after := openErasure{}
+	after, started := openErasure{}, time.Now()
 	var failed error
-	for {
+	for time.Since(started) < workTime {
 		next, err := s.eraseNext(ctx, business, after)
 		failed = errors.Join(failed, err)
 		if next == nil || ctx.Err() != nil {
-			return failed
+			break
 		}
 		after = *next
-		after.more = after.more && err == nil // a failed erasure does not delay the others
+		after.more = after.more && err == nil // another erasure must not wait for a failing one
 	}
+	return failed
 }
 
 // openErasure is an erasure that is not done.
@@ -134,23 +141,17 @@ func (s Store) eraseSome(ctx context.Context, tx bun.Conn, e *openErasure) error
 	if err := s.eraseOrders(ctx, tx, e.business, orders); err != nil {
 		return err
 	}
-	left, err := unerasedOrders(ctx, tx, s.db.Clock().Now(), due)
+	waiting, err := remaining(ctx, tx, due)
 	if err != nil {
 		return err
 	}
-	waiting := 0
-	for _, one := range left {
-		if one.Unfinished {
-			waiting++
-		}
-	}
-	e.more = len(orders) > 0 && waiting < len(left)
 	var done any
-	if len(left) == 0 {
-		done = s.db.Clock().Now()
+	now := s.db.Clock().Now()
+	if e.more = len(orders) > 0; !e.more && len(waiting) == 0 && now.Sub(e.at) >= settleTime {
+		done = now
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE customer_erasures SET erased = erased + ?, waiting = ?, done_at = ?
-			WHERE business_id = ? AND id = ?`, len(orders), waiting, done, e.business, e.id); err != nil {
+			WHERE business_id = ? AND id = ?`, len(orders), len(waiting), done, e.business, e.id); err != nil {
 		return fmt.Errorf("storing an erasure: %w", err)
 	}
 	return nil
@@ -163,46 +164,45 @@ type selection struct {
 	until    time.Time
 }
 
-// erasable locks at most eraseBatch selected orders that are finished. It checks them again once they are locked,
-// because a call may have been queued meanwhile.
+// erasable locks at most eraseBatch selected orders, and returns those that are finished. It checks them again once
+// they are locked, because another transaction may have changed them before.
 func (s Store) erasable(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
-	now := s.db.Clock().Now()
 	if err := tx.NewRaw(queries.With("erasable", postgres.Args{
-		"business": due.business, "only": due.only, "until": due.until, "now": now, "limit": eraseBatch,
-	})).Scan(ctx, &orders); err != nil || len(orders) == 0 {
+		"business": due.business, "only": due.only, "until": due.until, "now": s.db.Clock().Now(),
+		"limit": eraseBatch,
+	})).Scan(ctx, &orders); err != nil {
+		return nil, fmt.Errorf("reading the orders to erase: %w", err)
+	}
+	if len(orders) == 0 {
+		return nil, nil
+	}
+	locked := selection{due.business, postgres.Conditions{}, due.until}
+	locked.only.Add(true, "orders.id = ANY (?::bigint[])", postgres.Array(orders))
+	changed, err := s.unfinished(ctx, tx, locked)
+	if err != nil {
 		return nil, err
 	}
-	locked, err := unerasedOrders(ctx, tx, now, selection{due.business, onlyOrders(orders), due.until})
-	orders = orders[:0]
-	for _, one := range locked {
-		if !one.Unfinished {
-			orders = append(orders, one.ID)
-		}
-	}
-	slices.Sort(orders)
-	return orders, err
+	return slices.DeleteFunc(orders, func(id int64) bool { return slices.Contains(changed, id) }), nil
 }
 
-// unerased is an order with personal data.
-type unerased struct {
-	ID         int64 `bun:"id"`
-	Unfinished bool  `bun:"unfinished"` // the data cannot be erased yet
-}
-
-// unerasedOrders returns the selected orders with personal data.
-func unerasedOrders(ctx context.Context, tx bun.Conn, now time.Time, due selection) (orders []unerased, err error) {
-	if err := tx.NewRaw(queries.With("unerased", postgres.Args{
-		"business": due.business, "only": due.only, "until": due.until, "now": now,
+// remaining returns the selected orders whose personal data was not erased, whether or not they are finished.
+func remaining(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
+	if err := tx.NewRaw(queries.With("remaining", postgres.Args{
+		"business": due.business, "only": due.only, "until": due.until,
 	})).Scan(ctx, &orders); err != nil {
-		return nil, fmt.Errorf("reading the orders that are not erased: %w", err)
+		return nil, fmt.Errorf("reading the orders that are left to erase: %w", err)
 	}
 	return orders, nil
 }
 
-// onlyOrders is the condition of orders with given ids.
-func onlyOrders(ids []int64) (only postgres.Conditions) {
-	only.Add(true, "orders.id = ANY (?::bigint[])", postgres.Array(ids))
-	return only
+// unfinished returns the selected orders that are not finished.
+func (s Store) unfinished(ctx context.Context, tx bun.Conn, due selection) (orders []int64, err error) {
+	if err := tx.NewRaw(queries.With("unfinished", postgres.Args{
+		"business": due.business, "only": due.only, "until": due.until, "now": s.db.Clock().Now(),
+	})).Scan(ctx, &orders); err != nil {
+		return nil, fmt.Errorf("reading unfinished orders: %w", err)
+	}
+	return orders, nil
 }
 
 // eraseOrders erases the personal data of finished orders of a business.
@@ -210,7 +210,7 @@ func (s Store) eraseOrders(ctx context.Context, tx bun.Conn, business core.Busin
 	if len(orders) == 0 {
 		return nil
 	}
-	events, mentions, err := s.scrubEvents(ctx, tx, business, orders)
+	events, quoted, err := s.scrubEvents(ctx, tx, business, orders)
 	if err != nil {
 		return err
 	}
@@ -231,29 +231,24 @@ func (s Store) eraseOrders(ctx context.Context, tx bun.Conn, business core.Busin
 	if _, err := tx.ExecContext(ctx, queries.With("erase_orders", postgres.Args{
 		"business": business, "orders": postgres.Array(orders), "deliveries": postgres.Array(deliveries),
 		"objects": postgres.Array(objects), "abouts": postgres.Array(abouts), "now": s.db.Clock().Now(),
-		"instead": erasedText,
 	})); err != nil {
 		return fmt.Errorf("erasing the personal data of %d orders: %w", len(orders), err)
 	}
-	if len(mentions) == 0 {
+	if quoted.Any == "" {
 		return nil
 	}
-	texts, contacts := make([]string, len(mentions)), make([]bool, len(mentions))
-	for i, mention := range mentions {
-		texts[i], contacts[i] = mention.Text, mention.IsContact
-	}
 	if _, err := tx.ExecContext(ctx, queries.With("erase_mentions", postgres.Args{
-		"business": business, "mentions": postgres.Array(texts), "contacts": postgres.Array(contacts),
-		"instead": erasedText,
+		"business": business, "pattern": quoted.Any, "contact": quoted.Contact, "instead": "(erased)",
 	})); err != nil {
 		return fmt.Errorf("erasing texts about %d orders: %w", len(orders), err)
 	}
 	return nil
 }
 
-// scrubEvents removes personal data from the events of orders. It returns their ids, and what identified the customers.
+// scrubEvents removes personal data from the events of orders. It returns their ids, and what quotes of the customers
+// match.
 func (s Store) scrubEvents(ctx context.Context, tx bun.Conn, business core.BusinessID,
-	orders []int64) (ids []core.ID, mentions []customer.Mention, err error) {
+	orders []int64) (ids []core.ID, quoted customer.Quotes, err error) {
 	type event struct {
 		ID   core.ID        `bun:"id"`
 		Type core.EventType `bun:"event_type"`
@@ -263,29 +258,26 @@ func (s Store) scrubEvents(ctx context.Context, tx bun.Conn, business core.Busin
 	if err := tx.NewRaw(queries.With("bodies_of_orders", postgres.Args{
 		"business": business, "orders": postgres.Array(orders),
 	})).Scan(ctx, &events); err != nil {
-		return nil, nil, fmt.Errorf("reading the events of orders: %w", err)
+		return nil, quoted, fmt.Errorf("reading the events of orders: %w", err)
 	}
+	var placed [][]byte
 	bodies := make([][]byte, len(events))
 	for i, e := range events {
 		body, err := s.db.Decompress(e.Body)
 		if err != nil {
-			return nil, nil, err
+			return nil, quoted, err
 		}
 		if e.Type == core.OrderPlaced {
-			for _, mention := range customer.Mentions(body) {
-				escaped := customer.Mention{Text: strings.ToLower(url.QueryEscape(mention.Text)),
-					IsContact: mention.IsContact}
-				mentions = append(mentions, mention, escaped)
-			}
+			placed = append(placed, body)
 		}
 		ids, bodies[i] = append(ids, e.ID), s.db.Compress(customer.Scrub(body))
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("replace_bodies", postgres.Args{
 		"business": business, "ids": postgres.Array(ids), "bodies": postgres.Array(bodies),
 	})); err != nil {
-		return nil, nil, fmt.Errorf("storing events without personal data: %w", err)
+		return nil, quoted, fmt.Errorf("storing events without personal data: %w", err)
 	}
-	return ids, mentions, nil
+	return ids, customer.QuotesOf(placed), nil
 }
 
 // scrubCalls removes personal data from the calls about orders.

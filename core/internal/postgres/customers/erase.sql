@@ -14,8 +14,7 @@ WITH
 SELECT orders.id
 FROM orders
 WHERE orders.business_id = ?business
-    -- another replica may have erased it meanwhile
-    AND (orders.erased_at IS NULL OR orders.erased_at < orders.updated_at)
+    AND orders.erased_at IS NULL
     AND orders.id IN (
         SELECT found.id
         FROM found
@@ -26,16 +25,22 @@ ORDER BY orders.id
 LIMIT ?limit
 FOR UPDATE
 
--- name: unerased
--- The orders that match a condition and have personal data, and whether that cannot be erased yet.
+-- name: unfinished
+-- The orders that match a condition and whose personal data cannot be erased yet.
 WITH
 -- include: found
-SELECT
-    found.id,
-    -- include: is_unfinished
-    AS unfinished
+SELECT found.id
 FROM found
-WHERE found.erased_at IS NULL AND found.created_at <= ?until::timestamptz
+WHERE found.erased_at IS NULL AND found.created_at <= ?until::timestamptz AND
+-- include: is_unfinished
+
+-- name: remaining
+-- The orders that match a condition and whose personal data was not erased, for any reason.
+SELECT orders.id
+FROM orders
+WHERE orders.business_id = ?business
+    AND orders.erased_at IS NULL
+    AND orders.created_at <= ?until::timestamptz ?only
 
 -- name: bodies_of_orders
 -- The events of orders, and those with the results of calls to their aggregators.
@@ -84,18 +89,11 @@ riders AS (
         rider_phone = ''
     WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
 ),
--- The latest locations of the rider.
+-- The latest location of the rider.
 locations AS (
     DELETE FROM call_queue
-    WHERE business_id = ?business
-        AND order_id = ANY (?orders::bigint[])
+    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[]) AND owner IS NULL
         AND kind = 'rider_location'
-        AND owner IS NULL
-),
--- Coupons, which may name a person.
-repeats AS (
-    DELETE FROM order_repeats
-    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[]) AND differences LIKE '%coupon: %'
 ),
 -- Responses of webhooks.
 attempted AS (
@@ -129,8 +127,13 @@ cancelled AS (
 ),
 rejected AS (
     UPDATE rejected_orders
-    SET reason = ?instead
+    SET reason = ''
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
+),
+-- Their differences have coupons.
+repeated AS (
+    DELETE FROM order_repeats
+    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
 ),
 -- Reasons of users. The entries about the erasure itself remain.
 trail AS (
@@ -157,61 +160,58 @@ SET
 WHERE business_id = ?business AND id = ANY (?orders::bigint[])
 
 -- name: erase_mentions
--- Erases texts of small tables that quote a customer.
+-- Erases quotes of a customer from the texts of small tables, and the audit details that have one.
 WITH
--- Texts that identify a customer. Only contacts identify one person among all businesses.
-mention AS (
-    SELECT text, contact
-    FROM unnest(?mentions::text[], ?contacts::boolean[]) AS mention (text, contact)
-),
 rejected AS (
     UPDATE rejected_orders
-    SET reason = ?instead
-    WHERE business_id = ?business AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(reason)) > 0)
+    SET reason = regexp_replace(reason, ?pattern, ?instead, 'gi')
+    WHERE business_id = ?business AND reason ~* ?pattern
 ),
--- Faults of business 0 are of none, or of several.
 faults AS (
     UPDATE plugin_faults
     SET
-        text = ?instead,
-        stack = '',
-        about = ''
-    WHERE business_id IN (0, ?business)
-        AND EXISTS (
-            SELECT
-            FROM mention
-            WHERE (contact OR plugin_faults.business_id <> 0)
-                AND position(mention.text IN lower(plugin_faults.text || stack || about)) > 0
-        )
+        text = regexp_replace(text, ?pattern, ?instead, 'gi'),
+        stack = regexp_replace(stack, ?pattern, ?instead, 'gi'),
+        about = regexp_replace(about, ?pattern, ?instead, 'gi')
+    WHERE business_id = ?business AND (text ~* ?pattern OR stack ~* ?pattern OR about ~* ?pattern)
+),
+-- Business 0: none, or several. A name may be that of another customer there.
+shared_faults AS (
+    UPDATE plugin_faults
+    SET
+        text = regexp_replace(text, ?contact, ?instead, 'gi'),
+        stack = regexp_replace(stack, ?contact, ?instead, 'gi'),
+        about = regexp_replace(about, ?contact, ?instead, 'gi')
+    WHERE business_id = 0 AND ?contact <> '' AND (text ~* ?contact OR stack ~* ?contact OR about ~* ?contact)
 ),
 set_aside AS (
     UPDATE plugin_set_aside
     SET
-        fault = ?instead,
-        about = ''
-    WHERE business_id IN (0, ?business)
-        AND EXISTS (
-            SELECT
-            FROM mention
-            WHERE (contact OR plugin_set_aside.business_id <> 0)
-                AND position(mention.text IN lower(fault || about)) > 0
-        )
+        fault = regexp_replace(fault, ?pattern, ?instead, 'gi'),
+        about = regexp_replace(about, ?pattern, ?instead, 'gi')
+    WHERE business_id = ?business AND (fault ~* ?pattern OR about ~* ?pattern)
 ),
--- Reasons that users gave about problems.
-reasons AS (
-    UPDATE audit
-    SET detail = '{"erased": true}'
-    WHERE business_id = ?business
-        AND object >= 'problem/'
-        AND object < 'problem0'
-        AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(detail::text)) > 0)
+shared_aside AS (
+    UPDATE plugin_set_aside
+    SET
+        fault = regexp_replace(fault, ?contact, ?instead, 'gi'),
+        about = regexp_replace(about, ?contact, ?instead, 'gi')
+    WHERE business_id = 0 AND ?contact <> '' AND (fault ~* ?contact OR about ~* ?contact)
 ),
--- Filters are in the form of a URL.
+-- Filters are in the form of a URL. Names of views are unique for a user.
 views AS (
     UPDATE saved_views
-    SET filters = ''
-    WHERE business_id = ?business AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(filters)) > 0)
+    SET
+        filters = regexp_replace(filters, ?pattern, '', 'gi'),
+        name = CASE WHEN name ~* ?pattern THEN ?instead || ' ' || id ELSE name END
+    WHERE business_id = ?business AND (filters ~* ?pattern OR name ~* ?pattern)
+),
+-- Reasons of users, also those of notes on problems and of the search for the customer.
+trail AS (
+    UPDATE audit
+    SET detail = '{"erased": true}'
+    WHERE business_id = ?business AND detail::text ~* ?pattern
 )
 UPDATE problems
-SET note = ''
-WHERE business_id = ?business AND EXISTS (SELECT FROM mention WHERE position(mention.text IN lower(note)) > 0)
+SET note = regexp_replace(note, ?pattern, ?instead, 'gi')
+WHERE business_id = ?business AND note ~* ?pattern

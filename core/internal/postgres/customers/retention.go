@@ -88,12 +88,13 @@ func (s Store) Sweep(ctx context.Context) error {
 	}
 	var failed error
 	for _, business := range businesses {
-		for more := true; more && ctx.Err() == nil; {
+		started := time.Now()
+		for more := true; more && time.Since(started) < workTime && ctx.Err() == nil; {
 			err := s.db.InTx(ctx, func(tx bun.Conn) (err error) {
 				more, err = s.sweepSome(ctx, tx, business)
 				return err
 			})
-			if err != nil { // it does not delay the other businesses
+			if err != nil {
 				failed = errors.Join(failed, fmt.Errorf("erasing old personal data of business %d: %w", business, err))
 				break
 			}
@@ -131,25 +132,26 @@ func (s Store) sweepSome(ctx context.Context, tx bun.Conn, business core.Busines
 	for i, at := range due {
 		ids[i] = at.ID
 	}
-	selected := selection{business, onlyOrders(ids), now}
-	finished, err := s.erasable(ctx, tx, selected)
+	only := postgres.Conditions{}
+	only.Add(true, "orders.id = ANY (?::bigint[])", postgres.Array(ids))
+	finished, err := s.erasable(ctx, tx, selection{business, only, now})
 	if err != nil {
 		return false, err
 	}
 	if err := s.eraseOrders(ctx, tx, business, finished); err != nil {
 		return false, err
 	}
-	left, err := unerasedOrders(ctx, tx, now, selected)
+	unfinished, err := remaining(ctx, tx, selection{business, only, now})
 	if err != nil {
 		return false, err
 	}
-	requests, later := make([]core.ID, len(left)), make([]int64, len(left))
-	for i, one := range left {
-		requests[i], later[i] = core.NewID(now), one.ID
+	requests := make([]core.ID, len(unfinished))
+	for i := range requests {
+		requests[i] = core.NewID(now)
 	}
 	last := due[len(due)-1]
 	_, err = tx.ExecContext(ctx, queries.With("move_retention", postgres.Args{
-		"business": business, "ids": postgres.Array(requests), "orders": postgres.Array(later), "now": now,
+		"business": business, "ids": postgres.Array(requests), "orders": postgres.Array(unfinished), "now": now,
 		"at": last.At, "last": last.ID, "actor": "hub",
 	}))
 	return true, err

@@ -43,10 +43,10 @@ WHERE rejected.business_id = business.id
     )
 
 -- name: store_repeat
--- Stores a repeat of an order with other content. The same differences increase a counter. An order without its
--- personal data cannot be compared.
+-- Stores a repeat of an order with other content. The same differences increase a counter. An order whose personal
+-- data was erased differs from every repeat: none is stored.
 INSERT INTO order_repeats AS stored (business_id, order_id, differences, actor, times, first_at, last_at)
-SELECT business_id, id, ?differences::text, ?actor::text, 1, ?now::timestamptz, ?now::timestamptz
+SELECT ?business, ?order, ?differences, ?actor, 1, ?now, ?now
 FROM orders
 WHERE business_id = ?business AND id = ?order AND erased_at IS NULL
 ON CONFLICT (business_id, order_id, differences) DO UPDATE
