@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -153,6 +154,40 @@ func TestUnfinishedOrdersAreErasedOnceTheyEnd(t *testing.T) {
 	require.NoError(t, c.store.Erase(context.Background()))
 	require.Equal(t, []int64{later}, c.found(canaryPhone), "orders after the request remain")
 	require.Equal(t, 2, c.erasures()[0].Erased)
+	require.False(t, c.erasures()[0].DoneAt.IsZero())
+}
+
+// A call that is queued while an erasure waits for the order's lock must still be sent.
+func TestErasureChecksOrdersAgainOnceLocked(t *testing.T) {
+	c := newCustomerHarness(t)
+	id := c.order("b", person(canaryPhone))
+	require.NoError(t, c.send(id, order.Assigned, order.Rider{Name: "Sam"}))
+	c.complete(id)
+	var payload, after string
+	pgtest.Row(t, c.db, &payload, `SELECT string_agg(payload, '' ORDER BY id) FROM calls WHERE order_id = ?`, id)
+	erased := make(chan error, 1)
+	require.NoError(t, c.db.InTx(t.Context(), func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(t.Context(), `SELECT FROM orders WHERE id = ? FOR UPDATE`, id); err != nil {
+			return err
+		}
+		change := c.change("customer.erase")
+		go func() {
+			erased <- c.store.EraseCustomer(context.Background(), c.business, customer.OfOrder(id), change)
+		}()
+		hubtest.WaitUntil(t, "the erasure waits", func() bool { return pgtest.HasWaiters(t, c.db) })
+		_, err := tx.ExecContext(t.Context(),
+			`UPDATE calls SET state = 'waiting', finished_at = NULL WHERE order_id = ?`, id)
+		return err
+	}))
+	require.NoError(t, <-erased)
+	pgtest.Row(t, c.db, &after, `SELECT string_agg(payload, '' ORDER BY id) FROM calls WHERE order_id = ?`, id)
+	require.Equal(t, payload, after)
+	require.Equal(t, []int64{id}, c.found(canaryPhone))
+	require.True(t, c.erasures()[0].DoneAt.IsZero())
+	c.complete(id)
+	c.clock.Advance(time.Minute)
+	require.NoError(t, c.store.Erase(context.Background()))
+	require.Empty(t, c.found(canaryPhone))
 	require.False(t, c.erasures()[0].DoneAt.IsZero())
 }
 
