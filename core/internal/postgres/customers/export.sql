@@ -96,4 +96,4 @@ SELECT
     )
 FROM events event
 WHERE event.business_id = ?business AND event.order_id = ?order
-ORDER BY event.id
+ORDER BY event.sequence, event.id
