@@ -385,18 +385,3 @@ const (
 
 	leftToPeer State = "left" // left to another replica; never recorded
 )
-
-// Result is the result of a claimed call.
-type Result struct {
-	Call           Call
-	Attempt        *Attempt  // nil if nothing was sent
-	Earlier        []Attempt // before it, for the same attempt: token requests, requests with an old token, other steps
-	State          State
-	Message        string // why, in plain words
-	Outcome        Outcome
-	RetryAt        time.Time // of Waiting
-	Uncounted      bool      // of Waiting: it does not count as an attempt
-	RetryAfter     time.Time // nothing of this kind is accepted until then (429, rate limit); zero: unknown
-	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
-	FinishedAt     time.Time // when the result was determined
-}

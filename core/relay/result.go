@@ -18,6 +18,21 @@ import (
 	"github.com/servery-hub/servery/core/retry"
 )
 
+// Result is the result of a claimed call.
+type Result struct {
+	Call           Call
+	Attempt        *Attempt  // nil if nothing was sent
+	Earlier        []Attempt // before it, for the same attempt: token requests, requests with an old token, other steps
+	State          State
+	Message        string // why, in plain words
+	Outcome        Outcome
+	RetryAt        time.Time // of Waiting
+	Uncounted      bool      // of Waiting: it does not count as an attempt
+	RetryAfter     time.Time // nothing of this kind is accepted until then (429, rate limit); zero: unknown
+	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
+	FinishedAt     time.Time // when the result was determined
+}
+
 // schedule returns the retry schedule of calls. It is the schedule of deliveries, in seconds.
 func schedule() retry.Schedule { return retry.Default(time.Second) }
 

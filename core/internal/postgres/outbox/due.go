@@ -9,8 +9,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// HasDueTime is the condition that a call or publication has a due time.
-const HasDueTime = bun.Safe("available_at < 'infinity'")
+// hasDueTime is the condition that a call or publication has a due time.
+const hasDueTime = bun.Safe("available_at < 'infinity'")
 
 // QueuedEndpoints returns the query of the endpoints whose rows in a queue meet a condition. It is part of a
 // recursive common table expression named endpoints.
@@ -36,7 +36,7 @@ var hasCapacity = bun.Safe(queries.Get("has_capacity").Text())
 // publications. The parts have the arguments now, limit, and those of Busy.
 func ClaimParts(table string) map[string]bun.Safe {
 	return map[string]bun.Safe{
-		"endpoints": QueuedEndpoints(table, HasDueTime),
+		"endpoints": QueuedEndpoints(table, hasDueTime),
 		"heads": bun.Safe(queries.With("heads", postgres.Args{
 			"table": bun.Ident(table), "now": bun.Safe("?now"), "limit": bun.Safe("?limit"),
 			"has_capacity": hasCapacity,
@@ -51,7 +51,7 @@ var nextDue = map[string]*postgres.Query{
 
 func nextDueIn(table string) *postgres.Query {
 	return queries.Get("next_due").Fill("next_of_"+table, map[string]bun.Safe{
-		"endpoints": QueuedEndpoints(table, HasDueTime), "queue": bun.Safe(table), "has_capacity": hasCapacity,
+		"endpoints": QueuedEndpoints(table, hasDueTime), "queue": bun.Safe(table), "has_capacity": hasCapacity,
 	})
 }
 
