@@ -49,7 +49,8 @@ generate: ## Regenerate all generated files
 	$(TOOL) templ generate -path adminui
 	gofmt -w adminui
 	cd web/client && $(GO) run ./generate ../openapi.yaml
-	cd plugins/proto && $(BUF) generate && $(BUF) build --as-file-descriptor-set --exclude-source-info -o descriptor.binpb
+	cd plugins/proto && $(BUF) generate
+	cd plugins/proto && $(BUF) build --as-file-descriptor-set --exclude-source-info -o descriptor.binpb
 	cd plugins/python-reference && $(GO) run ./generate
 
 .PHONY: lint
@@ -71,15 +72,18 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 
 # The longest come first. With -short, random sequences are fewer.
 TESTS = $(GO) run ./core/cmd/gotest -timeout 20m
-END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/internal/compat ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
+END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/internal/compat \
+       ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
 # Not core/pluginhost: with the race detector its processes end too slowly for the clock of its tests.
 RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal/postgres/... ./core/job ./core/limit \
-       ./core/publish ./core/queue ./core/relay ./core/relay/jwks ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
+       ./core/publish ./core/queue ./core/relay ./core/relay/jwks ./core/toggle ./core/webhook ./adminui/shell \
+       ./plugins/sdk ./web ./web/body
 
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 3 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui ./adminui/reference ./core/internal/postgres ./...
+	@$(TESTS) -p 3 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
+	  ./adminui/reference ./core/internal/postgres ./...
 
 .PHONY: quick
 quick: ## Run the tests of what changed, without those that start a hub or a browser

@@ -74,7 +74,8 @@ func TestConsoleSetsTheRetentionOfPersonalData(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, support.post(t, settings+"personal-data/", form()).status)
 	require.Equal(t, http.StatusSeeOther, ada.post(t, settings+"personal-data/", form()).status)
 	require.Contains(t, ada.get(t, settings).text, "30 days")
-	require.Equal(t, http.StatusConflict, ada.post(t, settings+"personal-data/", form()).status, "seen before the change")
+	require.Equal(t, http.StatusConflict, ada.post(t, settings+"personal-data/", form()).status,
+		"seen before the change")
 	wrong := url.Values{"from": {"30"}, "keep": {"soon"}, "why": {"our policy"}}
 	require.Equal(t, http.StatusBadRequest, ada.post(t, settings+"personal-data/", wrong).status)
 

@@ -132,8 +132,8 @@ func callsOfList(t *testing.T) (consoleview.Store, core.BusinessID) {
 	pgtest.Exec(t, db, listRows["calls"]+` generate_series(1, 40) n`, business)
 	pgtest.Exec(t, db, `INSERT INTO call_attempts (business_id, call_id, order_id, n, started_at, method, url,
 			request_headers, request_body, status, error_class, error, response_headers, response_body, total_us)
-		SELECT business_id, id, order_id, 1, now(), 'POST', 'https://a.example/', '{}', 'sent', CASE WHEN state = 'failed'
-			THEN 503 ELSE 200 END, '', '', '{}', 'Nobody is there', 9 FROM calls`)
+		SELECT business_id, id, order_id, 1, now(), 'POST', 'https://a.example/', '{}', 'sent',
+			CASE WHEN state = 'failed' THEN 503 ELSE 200 END, '', '', '{}', 'Nobody is there', 9 FROM calls`)
 	return consoleview.New(db), business
 }
 

@@ -40,8 +40,8 @@ func (c *customerHarness) fill(id int64) {
 		`UPDATE calls SET message = 'canary', result = '+14155559876' WHERE business_id = ? AND order_id = ?`,
 		`INSERT INTO call_attempts (business_id, call_id, order_id, n, started_at, method, url, request_headers,
 				request_body, status, error_class, error, response_headers, response_body, total_us)
-			SELECT business_id, placed_event, id, 1, now(), 'POST', 'http://b.example/o?phone=5559876', '{"X":"canary"}',
-				'12.987654321', 200, '', 'canary', '{"X":"canary"}', 'canary', 0
+			SELECT business_id, placed_event, id, 1, now(), 'POST', 'http://b.example/o?phone=5559876',
+				'{"X":"canary"}', '12.987654321', 200, '', 'canary', '{"X":"canary"}', 'canary', 0
 			FROM orders WHERE business_id = ? AND id = ?`,
 		`INSERT INTO pending_cancellations (business_id, platform, platform_order_id, reason, at)
 			SELECT business_id, platform, platform_order_id, 'canary', now() FROM orders
