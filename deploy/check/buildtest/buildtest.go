@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Program builds the program of a package into a file, with further flags of go build. Test processes of one run build
-// it once, in the directory GOTEST_PROGRAMS.
+// Program builds the program of a directory into a file, with further flags of go build. The directory can belong to
+// another module. Test processes of one run build the program once, in the directory GOTEST_PROGRAMS.
 func Program(file, source string, flags ...string) error {
 	if err := dependOn(source); err != nil {
 		return err
@@ -45,10 +45,14 @@ func Program(file, source string, flags ...string) error {
 }
 
 func build(file, source string, flags []string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
 	// Without symbols, as go test links too: each plugin process runs a copy.
 	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}, flags...)
-	command := exec.Command("go", append(args, source)...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	command := exec.Command("go", append(args, ".")...)
+	command.Dir, command.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", source, err, text)
 	}
@@ -75,8 +79,8 @@ func copyProgram(file, from string) error {
 // dependOn makes the test result depend on the packages of a program.
 func dependOn(source string) error {
 	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}} {{.Dir}}{{end}}{{end}}",
-		source)
-	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+		".")
+	list.Dir, list.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	dirs, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("listing the sources of %s: %w", source, err)
