@@ -332,6 +332,7 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)},
 			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(deliveryBy(platform.DeliveryMode))})
 	}
+	list = append(list, wishes(v, d)...)
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(ui.Price(d.Payable.String(), v.Business.Currency))})
 	if rider := r.Rider; rider != nil {

@@ -3,6 +3,7 @@ package orders
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -49,7 +50,8 @@ func receiptOf(body order.Body, currency string) ui.List {
 
 func (r *receipt) addItem(item order.Item) {
 	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-		{Text: cmp.Or(item.Title, item.RefID), Note: ui.JoinNonEmpty(" · ", item.RefID, item.Instructions)},
+		{Text: cmp.Or(item.Title, item.RefID), Note: ui.JoinNonEmpty(" · ", item.RefID, lineID(item.LineID),
+			item.Instructions)},
 		ui.T(ui.Number(item.Quantity)), ui.T(r.price(item.Price)), ui.T(r.price(item.Total))}})
 	for _, option := range item.Options {
 		quantity := ""
@@ -57,10 +59,26 @@ func (r *receipt) addItem(item order.Item) {
 			quantity = fmt.Sprintf(text.ReceiptEach, option.Quantity)
 		}
 		r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-			{Text: "+ " + cmp.Or(option.Title, option.RefID),
-				Note: ui.JoinNonEmpty(" · ", option.RefID, option.Group.Title)},
+			{Text: strings.Repeat("+ ", depth(item.Options, option)) + cmp.Or(option.Title, option.RefID),
+				Note: ui.JoinNonEmpty(" · ", option.RefID, lineID(option.LineID), option.Group.Title)},
 			ui.T(quantity), ui.T(r.price(option.Price)), {}}})
 	}
+}
+
+// depth returns how many options an option is below the item, with itself. A parent comes before its options.
+func depth(options []order.Option, o order.Option) int {
+	levels := 1
+	for o.Parent != nil && levels <= len(options) {
+		o, levels = options[*o.Parent], levels+1
+	}
+	return levels
+}
+
+func lineID(id string) string {
+	if id == "" {
+		return ""
+	}
+	return fmt.Sprintf(text.ReceiptLineID, id)
 }
 
 // addDiscounts adds each discount of the platform and their sum, which the platform may send without them.

@@ -19,9 +19,9 @@ func TestReceiptListsWhatWasOrdered(t *testing.T) {
 			"ext_platforms": [{"discounts": [
 				{"title": "Lunch", "code": "L1", "value": 3, "is_merchant_discount": true}]}]},
 		"items": [{"merchant_id": "dal", "title": "Dal", "price": 9.5, "quantity": 2, "total": 25,
-			"instructions": "no salt", "options_to_add": [
+			"instructions": "no salt", "line_id": "L-1", "options_to_add": [
 				{"merchant_id": "rice", "title": "Rice", "price": 1.5, "quantity": 2, "group": {"title": "Sides"}},
-				{"merchant_id": "hot", "title": "", "price": 0, "quantity": 1, "group": {"title": ""}}]}],
+				{"merchant_id": "hot", "title": "", "price": 0, "quantity": 1, "group": {"title": ""}, "parent": 0, "line_id": "L-2"}]}],
 		"payment": [{"option": "cash", "amount": 24.5, "srvr_trx_id": "T-9"}]}`), &body))
 	var got []string
 	for _, row := range receiptOf(body, "EUR").Rows {
@@ -36,9 +36,9 @@ func TestReceiptListsWhatWasOrdered(t *testing.T) {
 		got = append(got, strings.Join(cells, " | "))
 	}
 	require.Equal(t, []string{
-		"Dal (dal · no salt) | 2 | 9.50 EUR | 25.00 EUR",
+		"Dal (dal · line L-1 · no salt) | 2 | 9.50 EUR | 25.00 EUR",
 		"+ Rice (rice · Sides) | 2 each | 1.50 EUR | ",
-		"+ hot (hot) |  | 0.00 EUR | ",
+		"+ + hot (hot · line L-2) |  | 0.00 EUR | ",
 		"Subtotal |  |  | 25.00 EUR",
 		"Packaging |  |  | 2.00 EUR",
 		"VAT, 10 % |  |  | 2.50 EUR",

@@ -233,6 +233,9 @@ func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
 	return json.Marshal(members)
 }
 
+// wholeNumbers are the fields of an order that are 64-bit integers.
+var wholeNumbers = []string{"quantity", "delivery_datetime", "prepare_for"}
+
 // plainNumbers converts an order's numbers from strings. The JSON of protocol buffers has 64-bit integers as strings,
 // and the protocol has decimals as strings.
 func plainNumbers(value any) {
@@ -243,8 +246,7 @@ func plainNumbers(value any) {
 		}
 	case map[string]any:
 		for name, element := range value {
-			if text, ok := element.(string); ok &&
-				(sdk.IsDecimal(name) || name == "quantity" || name == "delivery_datetime") {
+			if text, ok := element.(string); ok && (sdk.IsDecimal(name) || slices.Contains(wholeNumbers, name)) {
 				value[name] = json.Number(text)
 			}
 			plainNumbers(element)

@@ -106,6 +106,10 @@ func check(d *Draft, v *core.Violations) {
 		body.fail("delivery_datetime", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d",
 			*d.DeliverAt))
 	}
+	body.text("display_id", string(d.DisplayID), maxName)
+	if d.PrepareFor != nil && (*d.PrepareFor < minEpochMillis || *d.PrepareFor > maxEpochMillis) {
+		body.fail("prepare_for", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d", *d.PrepareFor))
+	}
 	checkCustomer(&d.Customer, fieldPath{v: v, prefix: "customer."})
 	for _, total := range d.Totals.list() {
 		body.notNegative(total.name, total.amount)
@@ -183,6 +187,7 @@ func checkLine(l *Line, p fieldPath) {
 	p.notNegative("price", l.Price)
 	p.text("title", l.Title, maxTitle)
 	p.text("instructions", l.Instructions, maxText)
+	p.text("line_id", string(l.LineID), maxName)
 	if len(l.Options) > MaxItems {
 		p.fail("options", "limit", fmt.Sprintf("must have at most %d options, not %d", MaxItems, len(l.Options)))
 		return
@@ -194,5 +199,10 @@ func checkLine(l *Line, p fieldPath) {
 		within.quantity(o.Quantity)
 		within.notNegative("price", o.Price)
 		within.text("title", o.Title, maxTitle)
+		within.text("line_id", string(o.LineID), maxName)
+		if o.Parent != nil && (*o.Parent < 0 || *o.Parent >= core.Integer(i)) {
+			within.fail("parent", "range",
+				fmt.Sprintf("must be the index of an earlier option of the item, not %d", *o.Parent))
+		}
 	}
 }

@@ -111,3 +111,21 @@ func TestMinimumOrderAppliesOnlyToOwnChannels(t *testing.T) {
 		require.Equal(t, want, flagged(t, pricing, cola))
 	}
 }
+
+func TestParentIsAnEarlierOption(t *testing.T) {
+	for parent, allowed := range map[string]bool{`0`: true, `null`: true, `1`: false, `2`: false, `-1`: false} {
+		_, err := Decode([]byte(withItem(`"ref_id":"pizza","quantity":1,"options":[{"ref_id":"ham"},` +
+			`{"ref_id":"egg","parent":` + parent + `}]`)))
+		if allowed {
+			require.NoError(t, err, parent)
+			continue
+		}
+		require.EqualError(t, err, `items[0] (ref_id "pizza"): options[1].parent must be the index of an earlier `+
+			`option of the item, not `+parent)
+	}
+}
+
+func TestPrepareForIsATime(t *testing.T) {
+	_, err := Decode([]byte(shortest(`,"prepare_for":1733155800`)))
+	require.EqualError(t, err, "prepare_for must be a time in epoch milliseconds, not 1733155800")
+}

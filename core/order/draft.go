@@ -54,6 +54,9 @@ type Draft struct {
 	Coupon          string          `json:"coupon"`
 	Instructions    string          `json:"instructions"`
 	DeliverAt       *core.Integer   `json:"delivery_datetime"` // epoch milliseconds
+	DisplayID       core.Identifier `json:"display_id"`        // the short number that the customer and courier name
+	PrepareFor      *core.Integer   `json:"prepare_for"`       // when the food is to be ready, epoch milliseconds
+	Cutlery         *bool           `json:"cutlery"`           // whether the customer wants cutlery
 	Totals
 }
 
@@ -69,20 +72,23 @@ type Totals struct {
 
 // Line is an item of a draft.
 type Line struct {
-	RefID        string        `json:"ref_id"`
-	Quantity     *core.Integer `json:"quantity"`
-	Price        *core.Amount  `json:"price"` // of one, without its options; nil: the menu's price
-	Title        string        `json:"title"`
-	Instructions string        `json:"instructions"`
-	Options      []Choice      `json:"options"`
+	RefID        string          `json:"ref_id"`
+	LineID       core.Identifier `json:"line_id"` // the platform's id of this line
+	Quantity     *core.Integer   `json:"quantity"`
+	Price        *core.Amount    `json:"price"` // of one, without its options; nil: the menu's price
+	Title        string          `json:"title"`
+	Instructions string          `json:"instructions"`
+	Options      []Choice        `json:"options"`
 }
 
 // Choice is an option of a line.
 type Choice struct {
-	RefID    string        `json:"ref_id"`
-	Quantity *core.Integer `json:"quantity"` // for each one of the item; nil: 1
-	Price    *core.Amount  `json:"price"`
-	Title    string        `json:"title"`
+	RefID    string          `json:"ref_id"`
+	LineID   core.Identifier `json:"line_id"`  // the platform's id of this choice
+	Quantity *core.Integer   `json:"quantity"` // for each one of the item; nil: 1
+	Price    *core.Amount    `json:"price"`
+	Title    string          `json:"title"`
+	Parent   *core.Integer   `json:"parent"` // the index of the option it was chosen under; nil: of the item
 }
 
 // Charge is a charge of an order or item, in requests and in events.

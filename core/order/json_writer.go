@@ -74,6 +74,12 @@ func (w *jsonWriter) intOrNull(name string, n *int64) {
 	w.int("", *n)
 }
 
+func (w *jsonWriter) intIfAny(name string, n *int64) {
+	if n != nil {
+		w.int(name, *n)
+	}
+}
+
 func (w *jsonWriter) bool(name string, b bool) {
 	w.raw(name)
 	w.out = strconv.AppendBool(w.out, b)
@@ -165,6 +171,11 @@ func (w *jsonWriter) details(d *Details) {
 		w.platform(&d.Platforms[i])
 	}
 	w.raw("]")
+	w.textIfAny(`,"display_id":`, d.DisplayID)
+	w.intIfAny(`,"prepare_for":`, d.PrepareFor)
+	if d.Cutlery != nil {
+		w.bool(`,"cutlery":`, *d.Cutlery)
+	}
 	if d.Flags != nil {
 		w.flags(d.Flags)
 	}
@@ -265,7 +276,12 @@ func (w *jsonWriter) item(i *Item) {
 		w.amount(`,"total_price":`, o.TotalPrice)
 		w.int(`,"group":{"id":`, o.Group.ID)
 		w.text(`,"title":`, o.Group.Title)
-		w.raw("}}")
+		w.raw("}")
+		w.textIfAny(`,"line_id":`, o.LineID)
+		w.intIfAny(`,"parent":`, o.Parent)
+		w.raw("}")
 	}
-	w.raw("]}")
+	w.raw("]")
+	w.textIfAny(`,"line_id":`, i.LineID)
+	w.raw("}")
 }

@@ -27,7 +27,8 @@ func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
 	known := pr.pricing.Items[line.RefID]
 	item := Item{
 		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
-		Tags: []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
+		LineID: string(line.LineID),
+		Tags:   []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
 	}
 	if known != nil {
 		item.ID, item.FoodType, item.Tags = known.ID, known.FoodType, orEmpty(known.Tags)
@@ -61,7 +62,8 @@ func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
 
 func (pr *pricer) option(choice *Choice, p fieldPath, path string) Option {
 	known := pr.pricing.Options[choice.RefID]
-	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1}
+	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1, LineID: string(choice.LineID),
+		Parent: (*int64)(choice.Parent)}
 	if choice.Quantity != nil {
 		option.Quantity = int64(*choice.Quantity)
 	}

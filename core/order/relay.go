@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Relay is the body of an order_placed event. Each key but flags is always present, because receivers reject a body
-// without it.
+// Relay is the body of an order_placed event. Each key that is not omitzero is always present, because receivers reject
+// a body without it.
 type Relay struct {
 	Customer Customer `json:"customer"`
 	Order    Body     `json:"order"`
@@ -51,6 +51,9 @@ type Details struct {
 	Taxes        []Tax           `json:"taxes"`
 	Bulk         bool            `json:"is_bulk_order"`
 	Platforms    []RelayPlatform `json:"ext_platforms"`
+	DisplayID    string          `json:"display_id,omitzero"`
+	PrepareFor   *int64          `json:"prepare_for,omitzero"`
+	Cutlery      *bool           `json:"cutlery,omitzero"` // nil if the channel did not say it
 	Flags        []Flag          `json:"flags,omitzero"`
 }
 
@@ -94,6 +97,7 @@ type Item struct {
 	Charges      []Charge    `json:"charges"`
 	Taxes        []Tax       `json:"taxes"`
 	Options      []Option    `json:"options_to_add"`
+	LineID       string      `json:"line_id,omitzero"` // the platform's id of this line
 }
 
 // Option is an option chosen with an item. Its quantity is for each one of the item.
@@ -105,6 +109,8 @@ type Option struct {
 	Quantity   int64       `json:"quantity"`
 	TotalPrice core.Amount `json:"total_price"` // price times quantity, for each one of the item
 	Group      ChosenGroup `json:"group"`
+	LineID     string      `json:"line_id,omitzero"` // the platform's id of this choice
+	Parent     *int64      `json:"parent,omitzero"`  // the index of the option it was chosen under; nil: of the item
 }
 
 // ChosenGroup is the option group that an option was chosen from. It is empty if the item offers the option in none.

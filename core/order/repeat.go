@@ -52,6 +52,13 @@ func Differences(placed Relay, again Draft) string {
 	if !sameJSON(details.DeliverAt, (*int64)(again.DeliverAt)) {
 		d.add("delivery_datetime")
 	}
+	if !sameJSON(details.PrepareFor, (*int64)(again.PrepareFor)) {
+		d.add("prepare_for")
+	}
+	d.compare("display_id", details.DisplayID, string(again.DisplayID))
+	if !sameJSON(details.Cutlery, again.Cutlery) {
+		d.add("cutlery")
+	}
 	return sanitize(strings.Join(d, "; "), maxDifferences)
 }
 

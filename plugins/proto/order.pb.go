@@ -613,6 +613,9 @@ type NewOrder struct {
 	Discount         string                 `protobuf:"bytes,19,opt,name=discount,proto3" json:"discount,omitempty"`
 	OrderTotal       string                 `protobuf:"bytes,20,opt,name=order_total,json=orderTotal,proto3" json:"order_total,omitempty"`
 	PayableAmount    string                 `protobuf:"bytes,21,opt,name=payable_amount,json=payableAmount,proto3" json:"payable_amount,omitempty"`
+	DisplayId        string                 `protobuf:"bytes,22,opt,name=display_id,json=displayId,proto3" json:"display_id,omitempty"`     // the short number that customers and couriers name; may be empty
+	PrepareFor       int64                  `protobuf:"varint,23,opt,name=prepare_for,json=prepareFor,proto3" json:"prepare_for,omitempty"` // when the food is to be ready, epoch milliseconds; 0: as soon as possible
+	Cutlery          *bool                  `protobuf:"varint,24,opt,name=cutlery,proto3,oneof" json:"cutlery,omitempty"`                   // whether the customer wants cutlery; unset if the aggregator does not say it
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -794,6 +797,27 @@ func (x *NewOrder) GetPayableAmount() string {
 	return ""
 }
 
+func (x *NewOrder) GetDisplayId() string {
+	if x != nil {
+		return x.DisplayId
+	}
+	return ""
+}
+
+func (x *NewOrder) GetPrepareFor() int64 {
+	if x != nil {
+		return x.PrepareFor
+	}
+	return 0
+}
+
+func (x *NewOrder) GetCutlery() bool {
+	if x != nil && x.Cutlery != nil {
+		return *x.Cutlery
+	}
+	return false
+}
+
 type Customer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -969,7 +993,8 @@ type OrderItem struct {
 	Price         string                 `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"` // of one item, without options
 	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	Instructions  string                 `protobuf:"bytes,5,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	Options       []*OrderOption         `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
+	Options       []*OrderOption         `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`             // also options of options, each after the one it was chosen under
+	LineId        string                 `protobuf:"bytes,7,opt,name=line_id,json=lineId,proto3" json:"line_id,omitempty"` // the aggregator's id of this line; may be empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1046,12 +1071,21 @@ func (x *OrderItem) GetOptions() []*OrderOption {
 	return nil
 }
 
+func (x *OrderItem) GetLineId() string {
+	if x != nil {
+		return x.LineId
+	}
+	return ""
+}
+
 type OrderOption struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
 	Quantity      int64                  `protobuf:"varint,2,opt,name=quantity,proto3" json:"quantity,omitempty"` // per item
 	Price         string                 `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
 	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	LineId        string                 `protobuf:"bytes,5,opt,name=line_id,json=lineId,proto3" json:"line_id,omitempty"` // the aggregator's id of this choice; may be empty
+	Parent        *int32                 `protobuf:"varint,6,opt,name=parent,proto3,oneof" json:"parent,omitempty"`        // index of the option that it was chosen under; unset: chosen for the item itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1112,6 +1146,20 @@ func (x *OrderOption) GetTitle() string {
 		return x.Title
 	}
 	return ""
+}
+
+func (x *OrderOption) GetLineId() string {
+	if x != nil {
+		return x.LineId
+	}
+	return ""
+}
+
+func (x *OrderOption) GetParent() int32 {
+	if x != nil && x.Parent != nil {
+		return *x.Parent
+	}
+	return 0
 }
 
 // OrderAmount is a charge, tax or discount of an order.
@@ -1723,7 +1771,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"R\n" +
 	"\fCancellation\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf7\x06\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xe2\a\n" +
 	"\bNewOrder\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -1750,7 +1798,14 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\bdiscount\x18\x13 \x01(\tR\bdiscount\x12\x1f\n" +
 	"\vorder_total\x18\x14 \x01(\tR\n" +
 	"orderTotal\x12%\n" +
-	"\x0epayable_amount\x18\x15 \x01(\tR\rpayableAmount\"\x80\x01\n" +
+	"\x0epayable_amount\x18\x15 \x01(\tR\rpayableAmount\x12\x1d\n" +
+	"\n" +
+	"display_id\x18\x16 \x01(\tR\tdisplayId\x12\x1f\n" +
+	"\vprepare_for\x18\x17 \x01(\x03R\n" +
+	"prepareFor\x12\x1d\n" +
+	"\acutlery\x18\x18 \x01(\bH\x00R\acutlery\x88\x01\x01B\n" +
+	"\n" +
+	"\b_cutlery\"\x80\x01\n" +
 	"\bCustomer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05phone\x18\x02 \x01(\tR\x05phone\x12\x14\n" +
@@ -1764,19 +1819,23 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\fsub_locality\x18\x05 \x01(\tR\vsubLocality\x12\x10\n" +
 	"\x03pin\x18\x06 \x01(\tR\x03pin\x12\x1a\n" +
 	"\blatitude\x18\a \x01(\tR\blatitude\x12\x1c\n" +
-	"\tlongitude\x18\b \x01(\tR\tlongitude\"\xc8\x01\n" +
+	"\tlongitude\x18\b \x01(\tR\tlongitude\"\xe1\x01\n" +
 	"\tOrderItem\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x1a\n" +
 	"\bquantity\x18\x02 \x01(\x03R\bquantity\x12\x14\n" +
 	"\x05price\x18\x03 \x01(\tR\x05price\x12\x14\n" +
 	"\x05title\x18\x04 \x01(\tR\x05title\x12\"\n" +
 	"\finstructions\x18\x05 \x01(\tR\finstructions\x128\n" +
-	"\aoptions\x18\x06 \x03(\v2\x1e.servery.plugin.v1.OrderOptionR\aoptions\"l\n" +
+	"\aoptions\x18\x06 \x03(\v2\x1e.servery.plugin.v1.OrderOptionR\aoptions\x12\x17\n" +
+	"\aline_id\x18\a \x01(\tR\x06lineId\"\xad\x01\n" +
 	"\vOrderOption\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x1a\n" +
 	"\bquantity\x18\x02 \x01(\x03R\bquantity\x12\x14\n" +
 	"\x05price\x18\x03 \x01(\tR\x05price\x12\x14\n" +
-	"\x05title\x18\x04 \x01(\tR\x05title\"a\n" +
+	"\x05title\x18\x04 \x01(\tR\x05title\x12\x17\n" +
+	"\aline_id\x18\x05 \x01(\tR\x06lineId\x12\x1b\n" +
+	"\x06parent\x18\x06 \x01(\x05H\x00R\x06parent\x88\x01\x01B\t\n" +
+	"\a_parent\"a\n" +
 	"\vOrderAmount\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x12\n" +
@@ -1929,6 +1988,8 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Fetch)(nil),
 		(*Translation_Outcome)(nil),
 	}
+	file_servery_plugin_v1_order_proto_msgTypes[8].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

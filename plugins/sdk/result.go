@@ -119,7 +119,10 @@ func CheckOrder(o *NewOrder) error {
 		c.orderedItem(fmt.Sprintf("items[%d]", i), item.GetRefId(), item.GetQuantity(), 1)
 		for n, option := range item.GetOptions() {
 			// 0 means that the field was not sent, and stands for 1
-			c.orderedItem(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0)
+			at := fmt.Sprintf("items[%d].options[%d]", i, n)
+			c.orderedItem(at, option.GetRefId(), option.GetQuantity(), 0)
+			c.check(option.Parent == nil || option.GetParent() >= 0 && int(option.GetParent()) < n,
+				"%s.parent: %d must be the index of an earlier option", at, option.GetParent())
 		}
 	}
 	c.fields("", o.ProtoReflect())

@@ -12,7 +12,8 @@ import (
 
 func TestCheckOrderRequiresEveryMandatoryField(t *testing.T) {
 	whole := &sdk.NewOrder{PlatformOrderId: "T-1", PlatformStoreId: "77", Items: []*pb.OrderItem{
-		{RefId: "soup", Quantity: 1, Price: "2.50", Options: []*pb.OrderOption{{RefId: "large"}}}}}
+		{RefId: "soup", Quantity: 1, Price: "2.50", Options: []*pb.OrderOption{{RefId: "large"},
+			{RefId: "extra", Parent: new(int32(0))}}}}}
 	require.NoError(t, sdk.CheckOrder(whole))
 	require.NoError(t, sdk.CheckOrder(nil), "it may be a cancellation")
 	for says, spoil := range map[string]func(*sdk.NewOrder){
@@ -28,6 +29,9 @@ func TestCheckOrderRequiresEveryMandatoryField(t *testing.T) {
 		"items[0].quantity: 0 must be from 1 to 100000":  func(o *sdk.NewOrder) { o.Items[0].Quantity = 0 },
 		"items[0].options[0].quantity: -1 must be from 1 to 100000": func(o *sdk.NewOrder) {
 			o.Items[0].Options[0].Quantity = -1
+		},
+		"items[0].options[1].parent: 1 must be the index of an earlier option": func(o *sdk.NewOrder) {
+			o.Items[0].Options[1].Parent = new(int32(1))
 		},
 		`items[0].price: "2,50" is no decimal number`: func(o *sdk.NewOrder) {
 			o.Items[0].Price =

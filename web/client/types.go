@@ -877,10 +877,12 @@ type OrderRequest struct {
 	Charges          []OrderRequestCharges   `json:"charges,omitzero"` // All charges of the order
 	Coupon           *string                 `json:"coupon,omitzero"`
 	Customer         *OrderRequestCustomer   `json:"customer,omitzero"`
+	Cutlery          *bool                   `json:"cutlery,omitzero"`           // Whether the customer wants cutlery
 	DeliveryDatetime *int64                  `json:"delivery_datetime,omitzero"` // When the customer wants it, in epoch milliseconds
 	DeliveryType     *string                 `json:"delivery_type,omitzero"`     // Party that delivers the order
 	Discount         *json.Number            `json:"discount,omitzero"`
 	Discounts        []OrderRequestDiscounts `json:"discounts,omitzero"`
+	DisplayID        json.RawMessage         `json:"display_id,omitzero"` // Short number that the customer and the courier name
 	Instructions     *string                 `json:"instructions,omitzero"`
 	IsBulkOrder      *bool                   `json:"is_bulk_order,omitzero"`
 	Items            []OrderRequestItems     `json:"items"`
@@ -889,10 +891,11 @@ type OrderRequest struct {
 	OrderType        *string                 `json:"order_type,omitzero"`
 	PayableAmount    *json.Number            `json:"payable_amount,omitzero"`
 	Payment          []OrderRequestPayment   `json:"payment,omitzero"`
-	Platform         string                  `json:"platform"`          // Name or alias of a platform of the business
-	PlatformOrderID  json.RawMessage         `json:"platform_order_id"` // The platform's identifier of the order, as text of at most 255 characters or a whole number
-	StoreRefID       string                  `json:"store_ref_id"`      // The merchant's identifier of the store
-	Taxes            []OrderRequestTaxes     `json:"taxes,omitzero"`    // All taxes of the order
+	Platform         string                  `json:"platform"`             // Name or alias of a platform of the business
+	PlatformOrderID  json.RawMessage         `json:"platform_order_id"`    // The platform's identifier of the order, as text of at most 255 characters or a whole number
+	PrepareFor       *int64                  `json:"prepare_for,omitzero"` // When the food is to be ready, in epoch milliseconds
+	StoreRefID       string                  `json:"store_ref_id"`         // The merchant's identifier of the store
+	Taxes            []OrderRequestTaxes     `json:"taxes,omitzero"`       // All taxes of the order
 	TotalCharges     *json.Number            `json:"total_charges,omitzero"`
 	TotalTaxes       *json.Number            `json:"total_taxes,omitzero"`
 }
@@ -934,8 +937,9 @@ type OrderRequestDiscounts struct {
 // OrderRequestItems is described in the API reference.
 type OrderRequestItems struct {
 	Instructions *string                    `json:"instructions,omitzero"`
-	Options      []OrderRequestItemsOptions `json:"options,omitzero"`
-	Price        *json.Number               `json:"price,omitzero"` // Price of one item, without its options
+	LineID       json.RawMessage            `json:"line_id,omitzero"` // The platform's identifier of this line
+	Options      []OrderRequestItemsOptions `json:"options,omitzero"` // Chosen options, also options of options, each after the one it was chosen under
+	Price        *json.Number               `json:"price,omitzero"`   // Price of one item, without its options
 	Quantity     int64                      `json:"quantity"`
 	RefID        string                     `json:"ref_id"`
 	Title        *string                    `json:"title,omitzero"`
@@ -943,10 +947,12 @@ type OrderRequestItems struct {
 
 // OrderRequestItemsOptions is described in the API reference.
 type OrderRequestItemsOptions struct {
-	Price    *json.Number `json:"price,omitzero"`
-	Quantity *int64       `json:"quantity,omitzero"` // Quantity per item
-	RefID    string       `json:"ref_id"`
-	Title    *string      `json:"title,omitzero"`
+	LineID   json.RawMessage `json:"line_id,omitzero"` // The platform's identifier of this choice
+	Parent   *int64          `json:"parent,omitzero"`  // Index of the option in this list that this one was chosen under
+	Price    *json.Number    `json:"price,omitzero"`
+	Quantity *int64          `json:"quantity,omitzero"` // Quantity per item
+	RefID    string          `json:"ref_id"`
+	Title    *string         `json:"title,omitzero"`
 }
 
 // OrderRequestPayment is described in the API reference.
