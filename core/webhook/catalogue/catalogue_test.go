@@ -190,7 +190,7 @@ func TestSchemasRequireEveryRequiredField(t *testing.T) {
 	}
 }
 
-// sentOnly are the keys of orders that are there only if the channel sent them.
+// sentOnly are the keys of orders that are present only if the channel sent them.
 var sentOnly = []string{"display_id", "prepare_for", "cutlery", "line_id", "parent"}
 
 // Existing receivers reject order events without these keys.
