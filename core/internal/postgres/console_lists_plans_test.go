@@ -47,15 +47,18 @@ var listRows = map[string]string{
 			now() - interval '1 day' + n * interval '1 ms', now() FROM`,
 }
 
-// maxPlanRows bounds the rows that a node of a plan may read.
-const maxPlanRows = 25_000
+// listedRows is the number of rows of each list. A node of a plan may read maxPlanRows of them.
+const (
+	listedRows  = 200_000
+	maxPlanRows = 25_000
+)
 
 var planRows = regexp.MustCompile(`rows=(\d+)(?:\.\d+)? loops|Rows Removed by Filter: (\d+)`)
 
-// TestConsoleListsUseIndexesInEachOrder reads each list in each order among a million rows of a business.
+// TestConsoleListsUseIndexesInEachOrder reads each list in each order among listedRows rows of a business.
 func TestConsoleListsUseIndexesInEachOrder(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it inserts millions of rows")
+		t.Skip("it inserts a million rows")
 	}
 	db := hubtest.Database(t, nil)
 	business := hubtest.Business(t, db).ID
@@ -64,8 +67,8 @@ func TestConsoleListsUseIndexesInEachOrder(t *testing.T) {
 		ordering_enabled, timings, created_at, updated_at)
 		VALUES (?, 1, 'S-1', 'C', 'One', false, true, true, '[]', now(), now())`, business)
 	for table, fill := range listRows {
-		for from := 1; from < manyRows; from += 100_000 {
-			pgtest.Exec(t, db, fill+fmt.Sprintf(" generate_series(%d, %d) n", from, from+99_999), business)
+		for from := 1; from < listedRows; from += 50_000 {
+			pgtest.Exec(t, db, fill+fmt.Sprintf(" generate_series(%d, %d) n", from, from+49_999), business)
 		}
 		pgtest.Exec(t, db, "ANALYZE "+table)
 	}
