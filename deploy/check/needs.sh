@@ -9,9 +9,9 @@ command -v curl >/dev/null || packages="$packages curl"
 if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
 	packages="$packages postgresql"
 fi
-if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
-	! command -v google-chrome >/dev/null; then
-	packages="$packages chromium"
+if ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/dev/null &&
+	! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+	packages="$packages chromium-headless-shell"
 fi
 # A plugin has no environment, so it uses the Python of the system, not one on PATH.
 env -i python3 -c 'import grpc, google.protobuf' 2>/dev/null || packages="$packages python3-grpcio"
@@ -38,5 +38,10 @@ case "$packages" in *postgresql*)
 	fi ;;
 esac
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+case "$packages" in *chromium-headless-shell*)
+	if ! apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+		packages=$(echo "$packages" | sed 's/chromium-headless-shell/chromium/')
+	fi ;;
+esac
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
