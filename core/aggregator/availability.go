@@ -32,12 +32,13 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 	subject.Store = p.StoreRefID
 	if call.Kind == relay.StoreAction {
 		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
-			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At})
+			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At,
+			TurnOnAt: p.TurnOnAt})
 	}
 	items, options := p.SentRefIDs()
 	return plugin.PlanItemAction(ctx, subject, &pb.ItemActionRequest{
 		StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable, ItemRefIds: items,
-		OptionRefIds: options, ChangedAt: p.At})
+		OptionRefIds: options, ChangedAt: p.At, TurnOnAt: p.TurnOnAt})
 }
 
 // maxMenuRetries bounds the retries to enable what a platform does not have yet. Its menu is pending, and is usually

@@ -143,7 +143,8 @@ type PlatformStore struct {
 	Reference       core.ID `json:"reference"`
 	Source          string  `json:"source"` // the origin of the request: api, console, presence, timer
 	Enable          bool    `json:"enable"`
-	At              int64   `json:"at"` // epoch milliseconds
+	At              int64   `json:"at"`                  // epoch milliseconds
+	TurnOnAt        int64   `json:"turn_on_at,omitzero"` // of disabling: when the hub enables it again
 }
 
 // StoreActionPayload is the payload of a StoreAction call.

@@ -30,8 +30,11 @@ type StoreActionRequest struct {
 	PlatformStoreId string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store; may be empty
 	Open            bool                   `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`                                               // whether the store takes orders from now on
 	ChangedAt       int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                    // epoch milliseconds
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Of closing: when the hub opens the store again, epoch milliseconds; 0: no time is set. The hub then
+	// sends a request to open it, whether or not the plan has told the aggregator this time.
+	TurnOnAt      int64 `protobuf:"varint,6,opt,name=turn_on_at,json=turnOnAt,proto3" json:"turn_on_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StoreActionRequest) Reset() {
@@ -99,6 +102,13 @@ func (x *StoreActionRequest) GetChangedAt() int64 {
 	return 0
 }
 
+func (x *StoreActionRequest) GetTurnOnAt() int64 {
+	if x != nil {
+		return x.TurnOnAt
+	}
+	return 0
+}
+
 // ItemActionRequest enables or disables items and options of a store. It names
 // at least one. The platform's menu might not have all of them.
 type ItemActionRequest struct {
@@ -110,6 +120,7 @@ type ItemActionRequest struct {
 	ItemRefIds      []string               `protobuf:"bytes,5,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"`
 	OptionRefIds    []string               `protobuf:"bytes,6,rep,name=option_ref_ids,json=optionRefIds,proto3" json:"option_ref_ids,omitempty"`
 	ChangedAt       int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds
+	TurnOnAt        int64                  `protobuf:"varint,8,opt,name=turn_on_at,json=turnOnAt,proto3" json:"turn_on_at,omitempty"`  // of disabling: when the hub enables them again, as in StoreActionRequest
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -193,11 +204,18 @@ func (x *ItemActionRequest) GetChangedAt() int64 {
 	return 0
 }
 
+func (x *ItemActionRequest) GetTurnOnAt() int64 {
+	if x != nil {
+		return x.TurnOnAt
+	}
+	return 0
+}
+
 var File_servery_plugin_v1_availability_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"\n" +
-	"$servery/plugin/v1/availability.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\"\xc2\x01\n" +
+	"$servery/plugin/v1/availability.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\"\xe0\x01\n" +
 	"\x12StoreActionRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -205,7 +223,9 @@ const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"\x11platform_store_id\x18\x03 \x01(\tR\x0fplatformStoreId\x12\x12\n" +
 	"\x04open\x18\x04 \x01(\bR\x04open\x12\x1d\n" +
 	"\n" +
-	"changed_at\x18\x05 \x01(\x03R\tchangedAt\"\x93\x02\n" +
+	"changed_at\x18\x05 \x01(\x03R\tchangedAt\x12\x1c\n" +
+	"\n" +
+	"turn_on_at\x18\x06 \x01(\x03R\bturnOnAt\"\xb1\x02\n" +
 	"\x11ItemActionRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -216,7 +236,9 @@ const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"itemRefIds\x12$\n" +
 	"\x0eoption_ref_ids\x18\x06 \x03(\tR\foptionRefIds\x12\x1d\n" +
 	"\n" +
-	"changed_at\x18\a \x01(\x03R\tchangedAtB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"changed_at\x18\a \x01(\x03R\tchangedAt\x12\x1c\n" +
+	"\n" +
+	"turn_on_at\x18\b \x01(\x03R\bturnOnAtB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_availability_proto_rawDescOnce sync.Once

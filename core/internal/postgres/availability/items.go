@@ -247,7 +247,7 @@ func (t Store) listingPlatforms(ctx context.Context, tx bun.Conn,
 		if err := rows.Scan(append(p.fields(), &version)...); err != nil {
 			return nil, nil, fmt.Errorf("reading platforms: %w", err)
 		}
-		p.Enable, p.Source, p.Reference, p.actor = s.enable, s.source, s.reference, s.actor
+		p.Enable, p.Source, p.Reference, p.actor, p.turnOnAt = s.enable, s.source, s.reference, s.actor, s.turnOnAt
 		list, versions[p.Platform] = append(list, p), version
 	}
 	return list, versions, rows.Err()

@@ -32,7 +32,8 @@ type platformSwitch struct {
 	platformStoreID string
 	reason          string
 	actor           string
-	changed         bool // the state differed before
+	changed         bool      // the state differed before
+	turnOnAt        time.Time // of closing and disabling; zero: no time
 }
 
 // switchColumns are the columns of a platformSwitch, without its state.
@@ -122,13 +123,17 @@ type storeSwitch struct {
 
 func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
 	a storeSwitch) ([]platformSwitch, error) {
-	return readSwitches(ctx, tx, queries.With("switch_store", postgres.Args{
+	list, err := readSwitches(ctx, tx, queries.With("switch_store", postgres.Args{
 		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"),
 		"open":   a.enable,
 		"source": a.source, "reason": postgres.CleanText(a.reason), "actor": a.actor,
 		"reference": a.reference.String(), "now": t.db.Clock().Now(), "turn_on_at": postgres.NullTime(a.turnOnAt),
 		"columns": switchColumns,
 	}))
+	for i := range list {
+		list[i].turnOnAt = a.turnOnAt
+	}
+	return list, err
 }
 
 // readSwitches runs a statement that returns platform switches with their state.
@@ -199,10 +204,14 @@ func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platform
 }
 
 func (p *platformSwitch) platformStore(at time.Time) relay.PlatformStore {
-	return relay.PlatformStore{
+	store := relay.PlatformStore{
 		StoreID: p.StoreID, StoreRefID: p.StoreRef, PlatformStoreID: p.platformStoreID,
 		Reference: p.Reference, Source: p.Source, Enable: p.Enable, At: at.UnixMilli(),
 	}
+	if !p.turnOnAt.IsZero() {
+		store.TurnOnAt = p.turnOnAt.UnixMilli()
+	}
+	return store
 }
 
 // call returns the call to a platform. The store's ordering key keeps the calls in sequence.

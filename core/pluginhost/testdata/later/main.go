@@ -121,11 +121,17 @@ func (later) InterpretAcknowledge(_ context.Context, _ *sdk.Call,
 
 // PlanStoreAction opens or closes a store.
 func (later) PlanStoreAction(_ context.Context, r *pb.StoreActionRequest) (*sdk.Decision, error) {
+	if until := r.GetTurnOnAt(); until != 0 {
+		return send("/stores/"+r.GetStoreRefId(), map[string]int64{"closed_until": until})
+	}
 	return send("/stores/"+r.GetStoreRefId(), r.GetOpen())
 }
 
 // PlanItemAction enables or disables items.
 func (later) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+	if until := r.GetTurnOnAt(); until != 0 {
+		return send("/items/"+r.GetStoreRefId(), map[string]any{"items": r.GetItemRefIds(), "sold_out_until": until})
+	}
 	return send("/items/"+r.GetStoreRefId(), r.GetItemRefIds())
 }
 
