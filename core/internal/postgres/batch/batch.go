@@ -33,6 +33,10 @@ type Batcher[Q, A any] struct {
 // batchTimeout bounds a batch.
 const batchTimeout = 15 * time.Second
 
+// gatherTime is the pause after a batch of several requests. Callers that call again at once share the next batch.
+// Without it, two halves of the callers take turns, in twice as many transactions.
+const gatherTime = 100 * time.Microsecond
+
 type request[Q, A any] struct {
 	value    Q
 	result   chan Result[A]
@@ -98,6 +102,9 @@ func (b *Batcher[Q, A]) run() {
 	for batch := b.take(); batch != nil; batch = b.take() {
 		for i, result := range b.runBatch(batch) {
 			batch[i].result <- result
+		}
+		if len(batch) > 1 && b.Waiting() < b.MaxBatch {
+			time.Sleep(gatherTime)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -111,6 +112,45 @@ func TestCancelledRequestsJoinNoBatch(t *testing.T) {
 	at.release <- struct{}{}
 	require.NoError(t, <-third)
 	at.batcher.Close()
+}
+
+func TestCallersThatCallAgainShareABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, calls = 8, 20
+		batches := 0
+		b := Batcher[int, int]{MaxConcurrent: 1, MaxBatch: 100, MaxWaiting: 100,
+			Run: func(_ context.Context, requests []int) []Result[int] {
+				batches++
+				time.Sleep(time.Millisecond) // the transaction
+				return make([]Result[int], len(requests))
+			}}
+		var calling sync.WaitGroup
+		for range callers {
+			calling.Go(func() {
+				for range calls {
+					_, err := b.Do(context.Background(), 0)
+					require.NoError(t, err)
+				}
+			})
+		}
+		calling.Wait()
+		b.Close()
+		require.LessOrEqual(t, batches, calls+2, "only the first call had a batch of its own")
+	})
+}
+
+func TestASingleCallerWaitsForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := Batcher[int, int]{MaxConcurrent: 1, MaxBatch: 100, MaxWaiting: 100,
+			Run: func(context.Context, []int) []Result[int] { return make([]Result[int], 1) }}
+		began := time.Now()
+		for range 10 {
+			_, err := b.Do(context.Background(), 0)
+			require.NoError(t, err)
+		}
+		require.Zero(t, time.Since(began))
+		b.Close()
+	})
 }
 
 func TestPanicFailsOnlyItsBatch(t *testing.T) {
