@@ -278,6 +278,11 @@ func (f *fake) Grid(_ context.Context, _ core.BusinessID, filter console.GridFil
 	return grid, f.broken
 }
 
+func (f *fake) StoreFindings(context.Context, core.BusinessID, int64) ([]console.ItemFinding, error) {
+	return []console.ItemFinding{{Platform: "tasty", Rule: "phone", Message: "has no phone " + hostile,
+		Warning: true}}, nil
+}
+
 func (f *fake) StoreOffers(context.Context, core.BusinessID, int64) (map[string]map[menu.Reason]int, error) {
 	return map[string]map[menu.Reason]int{"aggregator-a": {menu.Orderable: 3},
 		"web": {menu.OutOfStock: 2, menu.Unavailable: 10}}, f.broken

@@ -63,15 +63,19 @@ CREATE UNIQUE INDEX platform_aliases_sent ON platform_aliases (business_id, plat
 
 SELECT watch_business_changes('platform_aliases');
 
--- Findings of platform rules against items. A warning does not keep the item off the platform.
+-- Findings of platform rules against items and stores. A finding about what an item belongs to is stored for each of
+-- the items. A warning keeps nothing off the platform.
 CREATE TABLE platform_findings (
     business_id bigint NOT NULL,
     platform    text NOT NULL,
-    item_id     bigint NOT NULL,
+    item_id     bigint NOT NULL, -- 0: of a store
     rule        text NOT NULL,
     message     text NOT NULL,
     warning     boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (business_id, item_id, platform, rule)
+    store_id    bigint NOT NULL DEFAULT 0, -- 0: of an item
+    entity      text NOT NULL DEFAULT '', -- what it is about: category, option_group or option; '': the item or store
+    ref_id      text NOT NULL DEFAULT '', -- of the entity
+    PRIMARY KEY (business_id, item_id, platform, rule, store_id, entity, ref_id)
 );
 
 -- Keys that authenticate the callbacks of aggregators. Several may be valid at once.

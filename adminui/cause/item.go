@@ -200,18 +200,32 @@ var itemReasons = map[menu.Reason]string{menu.NotSold: text.HereNotSold, menu.No
 	menu.Inactive: "", menu.CategoryInactive: "", menu.Unavailable: text.HereUnavailable,
 	menu.OutOfStock: text.HereNoStock, menu.OptionsMissing: ""}
 
+// StoreFindings explains on which platforms the rules reject a store.
+func StoreFindings(findings []console.ItemFinding) (causes []ui.Cause) {
+	for _, f := range findings {
+		causes = append(causes, finding(f, text.FindingOfStore, text.RemedyStoreFinding, text.RemedyStoreWarning))
+	}
+	return causes
+}
+
+// finding explains a finding. The remedies name its rule.
+func finding(f console.ItemFinding, about, remedy, ofWarning string) ui.Cause {
+	if f.Warning {
+		return ui.Cause{State: ui.Warn, Detail: fmt.Sprintf(ofWarning, f.Rule),
+			Text: fmt.Sprintf(text.CauseItemWarning, f.Platform, about, ErrorText(f.Message))}
+	}
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemFinding, f.Platform, about, ErrorText(f.Message)),
+		Detail: fmt.Sprintf(remedy, f.Rule)}
+}
+
 // ItemFindings explains on which platforms the rules, or the platforms, reject an item. Each rule has its own cause.
 func ItemFindings(i console.ItemDetail) (causes []ui.Cause) {
 	for _, f := range i.Findings {
-		if f.Warning {
-			causes = append(causes, ui.Cause{State: ui.Warn,
-				Text:   fmt.Sprintf(text.CauseItemWarning, f.Platform, ErrorText(f.Message)),
-				Detail: fmt.Sprintf(text.RemedyWarning, f.Rule)})
-			continue
+		about := text.FindingOfItem
+		if f.Entity != "" {
+			about = fmt.Sprintf(text.FindingOfEntity, strings.ReplaceAll(f.Entity, "_", " "), f.RefID)
 		}
-		causes = append(causes, ui.Cause{State: ui.Err,
-			Text:   fmt.Sprintf(text.CauseItemFinding, f.Platform, ErrorText(f.Message)),
-			Detail: fmt.Sprintf(text.RemedyFinding, f.Rule)})
+		causes = append(causes, finding(f, about, text.RemedyFinding, text.RemedyWarning))
 	}
 	for _, r := range i.Rejections {
 		causes = append(causes, ui.Cause{State: ui.Err,

@@ -33,6 +33,8 @@ type Lister interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	// StoreOffers returns how many items of a store each menu.Reason concerns, by platform.
 	StoreOffers(ctx context.Context, business core.BusinessID, store int64) (map[string]map[menu.Reason]int, error)
+	// StoreFindings returns the findings of platforms against a store.
+	StoreFindings(ctx context.Context, business core.BusinessID, store int64) ([]console.ItemFinding, error)
 	// ItemID returns the id of an item by its ref_id, or NotFound.
 	ItemID(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 }
@@ -222,6 +224,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
+	found, err := p.Lister.StoreFindings(ctx, v.Business.ID, id)
+	if err != nil {
+		return err
+	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
 	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
@@ -238,7 +244,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Buttons: publishButtons(v, id, s, platforms),
 		Causes: slices.Concat([]ui.Cause{
 			storeCause(s, shown, v.Now.In(v.Zone))},
-			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
+			cause.StoreClosures(s, v.Zone), cause.StoreFindings(found), causes)}, storePage(view))
 }
 
 // storeCause explains whether a store accepts orders.

@@ -19,13 +19,24 @@ type Inspector struct {
 	*Host
 	timeout       time.Duration // the time limit of the plugin
 	maxConcurrent int           // bound of concurrent inspections by a plugin here
+	stores        StoreSource
+}
+
+// StoreSource reads stores.
+type StoreSource interface {
+	// ReadStore returns a store on a platform, without its menu. It returns NotFound for an unknown store or platform.
+	ReadStore(ctx context.Context, business core.BusinessID, storeID int64, platform string) (StoreMenu, error)
 }
 
 // MenuInspector returns the Inspector for menu requests, which wait for it.
-func (h *Host) MenuInspector() Inspector { return Inspector{h, inspectionTimeout, maxInspections} }
+func (h *Host) MenuInspector(stores StoreSource) Inspector {
+	return Inspector{h, inspectionTimeout, maxInspections, stores}
+}
 
 // RecheckInspector returns the Inspector for rechecks. They are less urgent: it takes longer, with less concurrency.
-func (h *Host) RecheckInspector() Inspector { return Inspector{h, recheckTimeout, maxRechecks} }
+func (h *Host) RecheckInspector(stores StoreSource) Inspector {
+	return Inspector{h, recheckTimeout, maxRechecks, stores}
+}
 
 // A plugin inspects for at most half of a replica's parallel jobs, so that a hanging one leaves capacity for others.
 // Further inspections are postponed. A menu waits for its inspection, so rechecks, which are less urgent, have a
@@ -39,17 +50,18 @@ const (
 )
 
 // Platforms returns the platforms whose plugins have rules.
-func (n Inspector) Platforms(ctx context.Context, business core.BusinessID) (names []string, err error) {
+func (n Inspector) Platforms(ctx context.Context, business core.BusinessID) (list []menu.RulePlatform, err error) {
 	served, err := n.platformsWith(ctx, business, sdk.CapabilityMenuCheck)
 	for _, p := range served {
-		names = append(names, p.Name)
+		list = append(list, menu.RulePlatform{Name: p.Name,
+			Context: n.hasCapability(p.ServedBy, sdk.CapabilityMenuContext)})
 	}
-	return names, err
+	return list, err
 }
 
 // Inspect calls the plugin of a platform, with the settings of the business.
 func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platform string,
-	items []*menu.Item) (map[string][]menu.Finding, error) {
+	check menu.Check) (menu.Found, error) {
 	plugin, subject, err := n.subject(ctx, business, platform)
 	if err == nil && plugin.ID() == core.ServedByMerchant {
 		return nil, core.Errorf(core.NotFound, "platform %s has no plugin", platform)
@@ -64,22 +76,56 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 		return nil, core.Snooze{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
 	}
 	defer n.end(plugin.ID())
-	converted := make([]*sdk.Item, len(items))
-	for i, item := range items {
-		if converted[i], err = itemForPlugin(item); err != nil {
-			return nil, err
-		}
+	converted, err := n.checkForPlugin(ctx, subject, check)
+	if err != nil || check.Context == nil && len(check.Stores) > 0 && len(converted.GetStores()) == 0 {
+		return nil, err // the platform lists none of the stores
 	}
 	list, err := plugin.CheckItems(ctx, subject, n.timeout, converted)
-	found := map[string][]menu.Finding{}
+	found := menu.Found{}
 	for _, f := range list {
 		finding := menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()}
 		if f.GetSeverity() == pb.FindingSeverity_FINDING_SEVERITY_WARNING {
 			finding.Severity = menu.FindingWarning
 		}
-		found[f.GetRefId()] = append(found[f.GetRefId()], finding)
+		object := menu.FoundObject{Entity: sdk.FindingEntity(f), RefID: f.GetRefId()}
+		found[object] = append(found[object], finding)
 	}
 	return found, err
+}
+
+// checkForPlugin converts a check. It omits stores that the platform does not list.
+func (n Inspector) checkForPlugin(ctx context.Context, subject pluginhost.Subject,
+	check menu.Check) (*sdk.Check, error) {
+	out := &sdk.Check{}
+	if check.Context != nil {
+		about, err := menuForPlugin(*check.Context)
+		if err != nil {
+			return nil, err
+		}
+		out.Categories, out.OptionGroups, out.Options = about.Categories, about.OptionGroups, about.Options
+		out.Taxes, out.Charges = about.Taxes, about.Charges
+	}
+	for i, item := range check.Items {
+		converted, err := itemForPlugin(item)
+		if err != nil {
+			return nil, err
+		}
+		if check.Context != nil {
+			belongs := &check.Context.Items[i]
+			converted.CategoryRefIds, converted.OptionGroupRefIds = belongs.CategoryRefIDs, belongs.OptionGroupRefIDs
+		}
+		out.Items = append(out.Items, converted)
+	}
+	for _, id := range check.Stores {
+		s, err := n.stores.ReadStore(ctx, subject.Business, id, subject.Platform)
+		if err != nil {
+			return nil, err
+		}
+		if s.Listed || s.Blocked != "" {
+			out.Stores = append(out.Stores, storeForPlugin(s))
+		}
+	}
+	return out, nil
 }
 
 // tryBegin starts an inspection by a plugin. It returns false at the concurrency limit.

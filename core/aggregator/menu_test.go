@@ -12,7 +12,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
-	"github.com/servery-hub/servery/core/store"
 )
 
 func TestPluginsReceiveTranslatedNamesAndTitles(t *testing.T) {
@@ -98,16 +97,13 @@ func filled[T any](t *testing.T) (object T) {
 }
 
 func TestPluginsReceiveEveryFieldThatCustomersSee(t *testing.T) {
-	flag, name := true, "name"
-	stored := store.Stored{Object: store.Object{RefID: &name, Name: &name, City: &name, Active: &flag,
-		OrderingEnabled: &flag}}
 	effective := menu.EffectiveMenu{
 		Categories:   []menu.EffectiveCategory{filled[menu.EffectiveCategory](t)},
 		Items:        []menu.EffectiveItem{filled[menu.EffectiveItem](t)},
 		OptionGroups: []menu.EffectiveOptionGroup{filled[menu.EffectiveOptionGroup](t)},
 		Options:      []menu.EffectiveOption{filled[menu.EffectiveOption](t)},
 	}
-	rendered, err := menuForPlugin(StoreMenu{Store: stored}, effective)
+	rendered, err := menuForPlugin(effective)
 	require.NoError(t, err)
 	requireFields(t, effective.Categories[0], rendered.GetCategories()[0])
 	requireFields(t, effective.Items[0], rendered.GetItems()[0])

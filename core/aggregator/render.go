@@ -26,6 +26,7 @@ import (
 type StoreMenu struct {
 	Store    store.Stored
 	Listed   bool
+	Blocked  string // the platform lists the store, but its rules reject it: why
 	Currency string
 	Timezone string // IANA
 	Platform core.Platform
@@ -106,10 +107,11 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 		s.LeftOut = append(s.LeftOut,
 			publish.Problem{Entity: "item", RefID: item.RefID, Code: "options_demanded", Message: item.Message})
 	}
-	request, err := menuForPlugin(s, visible)
+	request, err := menuForPlugin(visible)
 	if err != nil {
 		return r, err
 	}
+	request.Store = storeForPlugin(s)
 	decision, err := p.plugin.Render(ctx, p.subject, request)
 	if err != nil {
 		return r, err
@@ -181,6 +183,9 @@ func (p publication) planFormerDelisting(ctx context.Context) (func(context.Cont
 func (p publication) renderDelisting(ctx context.Context) (publish.Rendering, error) {
 	s := p.store
 	r := publish.Rendering{Unlisted: "the store is not listed on the platform", PendingRequests: s.Waiting}
+	if s.Blocked != "" {
+		r.Unlisted = "the rules of the platform keep the store off: " + s.Blocked
+	}
 	if s.PublishedStoreID == "" {
 		return r, nil
 	}
@@ -294,9 +299,9 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	return sent
 }
 
-// menuForPlugin converts a store and its visible menu on a platform to the types of the protocol.
-func menuForPlugin(s StoreMenu, e menu.EffectiveMenu) (*sdk.Menu, error) {
-	out := &sdk.Menu{Store: storeForPlugin(s)}
+// menuForPlugin converts a visible menu on a platform to the types of the protocol.
+func menuForPlugin(e menu.EffectiveMenu) (*sdk.Menu, error) {
+	out := &sdk.Menu{}
 	for i := range e.Categories {
 		c := &e.Categories[i]
 		names, err := localNames(c.Translations)

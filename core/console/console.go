@@ -271,10 +271,11 @@ type ItemRejection struct {
 	Stores            int // the number of stores whose menus contain it
 }
 
-// ItemFinding is a platform's rule that an item breaks, so it is not listed there.
+// ItemFinding is a platform's rule that an item or a store breaks, so it is not listed there.
 type ItemFinding struct {
 	Platform, Rule, Message string
-	Warning                 bool // the platform lists the item
+	Warning                 bool   // the platform lists it
+	Entity, RefID           string // what the finding is about, if the item belongs to that; "": the item itself
 }
 
 // ItemCategory is a category of an item.

@@ -9,12 +9,16 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Finding is a rule of a platform that an object breaks. It only keeps the object from being listed on that platform.
+// Finding is a rule of a platform that an object breaks. It only keeps the object, or its items, off that platform.
 type Finding struct {
 	Platform string `json:"platform"`
 	Rule     string `json:"rule"`
 	Message  string `json:"message"`
 	Severity string `json:"severity,omitzero"` // "" is an error; FindingWarning does not keep the object off
+
+	// Of a finding that is stored with an item, but is about what the item belongs to.
+	Entity string `json:"-"`
+	RefID  string `json:"-"`
 }
 
 // FindingWarning is the severity of a finding that does not keep an object from being listed.
@@ -31,7 +35,7 @@ const (
 )
 
 // Callback returns the body of the inventory_update event. It contains the reference and location of the request, the
-// counts, the submitted arrays with the outcome of each object, and the warnings.
+// counts, and the submitted arrays with the outcome of each object. Warnings and findings about the store follow.
 func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
 	raws := request.raws()
 	body := make([]byte, 0, callbackSize(raws))
@@ -73,6 +77,11 @@ func Callback(reference core.ID, request Request, plan Plan, findings Findings) 
 	}
 	if len(plan.Warnings) > 0 {
 		if body, err = appendMember(append(body, ','), "warnings", plan.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	if len(plan.StoreFindings) > 0 {
+		if body, err = appendMember(append(body, ','), findingsMember, plan.StoreFindings); err != nil {
 			return nil, err
 		}
 	}

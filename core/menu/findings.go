@@ -9,93 +9,205 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
+// RulePlatform is a platform with its own rules.
+type RulePlatform struct {
+	Name    string
+	Context bool // its rules are also about what items belong to
+}
+
 // Inspector checks items against the rules of the platforms that list them. It is called outside of transactions.
 type Inspector interface {
 	// Platforms returns the platforms of a business that have their own rules.
-	Platforms(ctx context.Context, business core.BusinessID) ([]string, error)
-	// Inspect returns a platform's findings by ref_id of the item. An error states why the platform's rules are
-	// unavailable. core.Snooze leaves the request to another replica.
-	Inspect(ctx context.Context, business core.BusinessID, platform string, items []*Item) (map[string][]Finding, error)
+	Platforms(ctx context.Context, business core.BusinessID) ([]RulePlatform, error)
+	// Inspect returns a platform's findings. An error states why the platform's rules are unavailable. core.Snooze
+	// leaves the request to another replica.
+	Inspect(ctx context.Context, business core.BusinessID, platform string, check Check) (Found, error)
 }
 
-// Inspection holds the findings of the platforms for the items of a request.
+// Inspection holds the findings of the platforms for the objects of a request.
 type Inspection struct {
 	Platforms   []string             // that responded
-	Findings    map[string][]Finding // by ref_id of the item
-	Uninspected []string             // that were unavailable
+	Found       Found                // what they found, by object
+	Findings    map[string][]Finding // by ref_id of the item: also of its category, options …
+	Others      []ItemFindings       // of items whose context the request changes, and of its store
+	OtherRules  []string             // the platforms that checked Others
+	Uninspected []string             // that were unavailable, or have more to check
 	Warnings    []Warning            // about those
 	Names       core.PlatformNames   // of the business's platforms
 }
 
-// ItemFindings are the new findings of an item. They replace the earlier ones of the same platforms.
+// ItemFindings are the new findings of an item or a store. They replace the earlier ones of the same platforms.
 type ItemFindings struct {
-	ID       int64
+	ID       int64 // of the item; 0: of the store
+	Store    int64
 	Findings []Finding
+}
+
+// inspection is what the inspection of a request needs.
+type inspection struct {
+	Ingestor
+	job       core.Job
+	scope     Scope
+	request   Request
+	plan      Plan
+	items     []*Item       // of the request
+	view      catalogueView // with the changes of the request, if a platform sees it
+	concerned []int32       // its items whose context the request changes
+	result    Inspection
 }
 
 // inspect computes the items after the request and has the platforms check them. Another request can change an item
 // before this one is written. The inspection of that request then corrects the findings.
 func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, request Request) (Inspection, error) {
-	inspection := Inspection{Findings: map[string][]Finding{}}
-	if i.Inspector == nil || job.DryRun || len(request.Items) == 0 {
-		return inspection, nil
+	n := inspection{Ingestor: i, job: job, scope: scope, request: request,
+		result: Inspection{Found: Found{}, Findings: map[string][]Finding{}}}
+	if i.Inspector == nil || job.DryRun {
+		return n.result, nil
 	}
 	platforms, err := i.Inspector.Platforms(ctx, job.Business)
-	if err != nil || len(platforms) == 0 {
-		return inspection, err
+	seesContext := false
+	for _, platform := range platforms {
+		seesContext = seesContext || platform.Context
+	}
+	if err != nil || len(platforms) == 0 || len(request.Items) == 0 && !seesContext {
+		return n.result, err
 	}
 	state, err := i.Storage.LoadState(ctx, job.Business, scope, request.ReadSet())
 	if err != nil {
-		return inspection, err
+		return n.result, err
 	}
-	items := previewItems(request, state)
-	inspection.Names = state.Names
-	for _, platform := range platforms {
-		listed := slices.DeleteFunc(slices.Clone(items), func(item *Item) bool { return !item.ListedOn(platform) })
-		found, err := map[string][]Finding(nil), error(nil)
-		if len(listed) > 0 {
-			found, err = i.Inspector.Inspect(ctx, job.Business, platform, listed)
-		}
-		if ctx.Err() != nil {
-			return inspection, ctx.Err()
-		}
-		if errors.As(err, new(core.Snooze)) {
-			return inspection, err
-		}
+	n.result.Names = state.Names
+	n.previewItems(state)
+	if seesContext {
+		catalogue, err := i.Storage.Menu(ctx, job.Business, 0)
 		if err != nil {
-			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
-				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
-					"until they can be (%s)", quote(state.Names.EventName(platform)), core.PublicMessage(err))})
-			inspection.Uninspected = append(inspection.Uninspected, platform)
-			continue
+			return n.result, err
 		}
-		inspection.Platforms = append(inspection.Platforms, platform)
-		for ref, findings := range found {
-			inspection.Findings[ref] = append(inspection.Findings[ref], findings...)
+		catalogue.applyCatalogue(&n.plan)
+		n.view = newCatalogueView(&catalogue)
+		n.concerned = n.view.affected(&request, &n.plan)
+	}
+	for _, platform := range platforms {
+		if err := n.inspectOn(ctx, platform); err != nil {
+			return n.result, err
 		}
 	}
-	return inspection, nil
+	return n.result, nil
 }
 
-// previewItems returns the items of a request with its changes applied.
-func previewItems(request Request, state State) []*Item {
-	var id int64
-	plan := Decide(request, state, func() int64 { id--; return id })
-	records := make(map[string]*Item, len(request.Items))
-	for n := range state.Items {
-		records[state.Items[n].RefID] = &state.Items[n]
+// inspectOn has a platform check the objects that it lists.
+func (n *inspection) inspectOn(ctx context.Context, platform RulePlatform) error {
+	check, others := n.checkFor(platform)
+	var found Found
+	var err error
+	if !check.isEmpty() {
+		found, err = n.Inspector.Inspect(ctx, n.job.Business, platform.Name, check)
 	}
-	for n := range plan.Items {
-		records[plan.Items[n].Record.RefID] = &plan.Items[n].Record
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	items := make([]*Item, 0, len(request.Items))
-	for n := range request.Items {
-		if item := records[valueOf(request.Items[n].Object.RefID)]; item != nil &&
-			plan.Outcomes[Items][n].Message == "" {
-			items = append(items, item)
+	if errors.As(err, new(core.Snooze)) {
+		return err
+	}
+	r := &n.result
+	if err != nil {
+		r.Warnings = append(r.Warnings, Warning{Path: "items",
+			Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
+				"until they can be (%s)", quote(r.Names.EventName(platform.Name)), core.PublicMessage(err))})
+		r.Uninspected = append(r.Uninspected, platform.Name)
+		return nil
+	}
+	r.Platforms = append(r.Platforms, platform.Name)
+	for object, findings := range found {
+		r.Found[object] = append(r.Found[object], findings...)
+	}
+	byItem := check.byItem(found)
+	for ref, findings := range byItem {
+		r.Findings[ref] = append(r.Findings[ref], findings...)
+	}
+	if !platform.Context {
+		return nil
+	}
+	r.OtherRules = append(r.OtherRules, platform.Name)
+	for _, item := range others {
+		r.Others = append(r.Others, ItemFindings{ID: item.ID, Findings: byItem[item.RefID]})
+	}
+	if !n.scope.Master() {
+		r.Others = append(r.Others, ItemFindings{Store: n.scope.StoreID,
+			Findings: found[FoundObject{FoundStore, n.scope.LocationRefID}]})
+	}
+	return nil
+}
+
+// checkFor returns what a platform is to check, and the stored items in it that the request does not name. If there are
+// too many of these, a recheck of the platform follows instead.
+func (n *inspection) checkFor(platform RulePlatform) (check Check, others []*Item) {
+	named := make(map[int64]bool, len(n.items))
+	for _, item := range n.items {
+		named[item.ID] = true
+		if item.ListedOn(platform.Name) {
+			check.Items = append(check.Items, item)
 		}
 	}
-	return items
+	if !platform.Context {
+		return check, nil
+	}
+	for _, row := range n.concerned {
+		if item := &n.view.menu.Items[row]; !named[item.ID] {
+			others = append(others, item)
+		}
+	}
+	if len(others) > MaxItems {
+		others = nil
+		n.result.Uninspected = append(n.result.Uninspected, platform.Name)
+	}
+	for _, item := range others {
+		if item.ListedOn(platform.Name) {
+			check.Items = append(check.Items, item)
+		}
+	}
+	if !n.scope.Master() {
+		check.Stores = []int64{n.scope.StoreID}
+	}
+	check.addContext(n.view, &n.request, platform.Name)
+	return check, others
+}
+
+// addContext adds what the items belong to, and what a request names besides. It drops items that the catalogue lacks.
+func (c *Check) addContext(view catalogueView, request *Request, platform string) {
+	c.view, c.rows = view, make(map[int32]bool, len(c.Items))
+	rows := make([]int32, 0, len(c.Items))
+	c.Items = slices.DeleteFunc(c.Items, func(item *Item) bool {
+		row, known := view.byRef[Items][item.RefID]
+		if !known || c.rows[row] {
+			return true
+		}
+		c.rows[row] = true
+		rows = append(rows, row)
+		return false
+	})
+	c.Context = view.context(rows, request, platform)
+}
+
+// previewItems computes the plan of a request, and its items with the changes applied.
+func (n *inspection) previewItems(state State) {
+	var id int64
+	request := &n.request
+	n.plan = Decide(*request, state, func() int64 { id--; return id })
+	records := make(map[string]*Item, len(request.Items))
+	for i := range state.Items {
+		records[state.Items[i].RefID] = &state.Items[i]
+	}
+	for i := range n.plan.Items {
+		records[n.plan.Items[i].Record.RefID] = &n.plan.Items[i].Record
+	}
+	n.items = make([]*Item, 0, len(request.Items))
+	for i := range request.Items {
+		if item := records[valueOf(request.Items[i].Object.RefID)]; item != nil &&
+			n.plan.Outcomes[Items][i].Message == "" {
+			n.items = append(n.items, item)
+		}
+	}
 }
 
 // withEventNames returns findings with the platform names that events use.
@@ -103,11 +215,17 @@ func (n Inspection) withEventNames(findings []Finding) []Finding {
 	if !n.Names.HasEventAliases() {
 		return findings
 	}
-	renamed := slices.Clone(findings)
-	for i := range renamed {
-		renamed[i].Platform = n.Names.EventName(renamed[i].Platform)
+	renamed := make([]Finding, len(findings))
+	for i, finding := range findings {
+		renamed[i] = finding
+		renamed[i].Platform = n.Names.EventName(finding.Platform)
 	}
 	return renamed
+}
+
+// storeFindings returns the findings about the store of the request, for the callback.
+func (n Inspection) storeFindings(scope Scope) []Finding {
+	return n.withEventNames(n.Found[FoundObject{FoundStore, scope.LocationRefID}])
 }
 
 // forRequest combines the findings with the outcomes of a request. It returns them by index in the request, for the
@@ -116,15 +234,18 @@ func (n Inspection) forRequest(request Request, plan *Plan) (byIndex Findings, b
 	if len(n.Platforms) == 0 {
 		return byIndex, nil
 	}
-	byIndex[Items] = map[int][]Finding{}
-	for at := range request.Items {
-		outcome := plan.Outcomes[Items][at]
-		if outcome.Message != "" || outcome.ID == 0 {
-			continue
+	keys := request.identities()
+	for entity, kind := range foundKinds {
+		byIndex[kind] = map[int][]Finding{}
+		for at, outcome := range plan.Outcomes[kind] {
+			if outcome.Message != "" || outcome.ID == 0 {
+				continue
+			}
+			byIndex[kind][at] = n.withEventNames(n.Found[FoundObject{entity, keys[kind][at]}])
+			if kind == Items {
+				byItem = append(byItem, ItemFindings{ID: outcome.ID, Findings: n.Findings[keys[kind][at]]})
+			}
 		}
-		findings := n.Findings[valueOf(request.Items[at].Object.RefID)]
-		byIndex[Items][at] = n.withEventNames(findings)
-		byItem = append(byItem, ItemFindings{outcome.ID, findings})
 	}
 	return byIndex, byItem
 }

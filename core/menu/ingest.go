@@ -17,6 +17,8 @@ type Storage interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
 	// LoadState reads the state that a request depends on, to preview its effect.
 	LoadState(ctx context.Context, business core.BusinessID, scope Scope, needs ReadSet) (State, error)
+	// Menu returns the whole menu of a business: the catalogue, and for a store its values.
+	Menu(ctx context.Context, business core.BusinessID, store int64) (Menu, error)
 	// Ingest ends the job in one transaction. It reads the state that the request needs and calls decide for the plan.
 	// Then it writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
 	Ingest(ctx context.Context, job core.Job, needs IngestNeeds,
@@ -41,6 +43,8 @@ type IngestResult struct {
 	CancelledTimers      PerKind[[]string]
 	InspectedPlatforms   []string       // the platforms whose rules were applied
 	Findings             []ItemFindings // their findings for the items, which replace the earlier ones
+	OtherPlatforms       []string       // the platforms that also checked what OtherFindings are about
+	OtherFindings        []ItemFindings // of items whose context the request changes, and of its store
 	UninspectedPlatforms []string       // the platforms whose rules must still be applied
 }
 
@@ -140,6 +144,7 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection,
 	failure string) (IngestResult, error) {
 	byIndex, byItem := inspection.forRequest(request, plan)
+	plan.StoreFindings = inspection.storeFindings(request.Scope)
 	body, err := Callback(job.ID, request, *plan, byIndex)
 	if err != nil {
 		return IngestResult{}, fmt.Errorf("encoding the callback: %w", err)
@@ -152,6 +157,7 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 	return IngestResult{
 		Plan: plan, Result: result, Failure: failure, CancelledTimers: request.cancelledTimers(plan),
 		InspectedPlatforms: inspection.Platforms, Findings: byItem, UninspectedPlatforms: inspection.Uninspected,
+		OtherPlatforms: inspection.OtherRules, OtherFindings: inspection.Others,
 		Event: &core.Event{
 			ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,

@@ -81,8 +81,8 @@ func TestFindingsUseTheEventAlias(t *testing.T) {
 	h := newMemoryDB(t, fakeVocabulary(t), "US")
 	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
 	inspection := Inspection{Platforms: []string{"aggregator-a"},
-		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition",
-			Message: "fat_mg is missing"}}},
+		Found:    Found{{FoundItem, "tea"}: {{Platform: "aggregator-a", Rule: "nutrition"}}},
+		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition"}}},
 		Names: core.NewPlatformNames(h.platforms,
 			core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
 	byIndex, byItem := inspection.forRequest(request, &plan)

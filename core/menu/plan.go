@@ -75,6 +75,7 @@ type Plan struct {
 	TimingStats     Stats // of timing groups: a rollback
 	Warnings        []Warning
 	Held            PerKind[bool] // flushes that wait for confirm_flush
+	StoreFindings   []Finding     // of platforms against the addressed store
 }
 
 // allWarnings returns the warnings about the request, and the first ones about its objects.

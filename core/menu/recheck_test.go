@@ -51,18 +51,30 @@ func (f *recheckFake) EndRecheck(_ context.Context, _ core.Job, failure string, 
 	return nil
 }
 
-func (f *recheckFake) Platforms(context.Context, core.BusinessID) ([]string, error) { return nil, nil }
+func (f *recheckFake) Platforms(context.Context, core.BusinessID) ([]RulePlatform, error) {
+	return nil, nil
+}
+
+func (f *recheckFake) StoresAfter(context.Context, core.BusinessID, StorePage) ([]StoredStore, error) {
+	return nil, nil
+}
+
+func (f *recheckFake) ReplaceStoreFindings(context.Context, core.Job, []StoredStore, Found, []byte) error {
+	return nil
+}
+
+func (f *recheckFake) Menu(context.Context, core.BusinessID, int64) (Menu, error) { return Menu{}, nil }
 
 func (f *recheckFake) Inspect(_ context.Context, _ core.BusinessID, platform string,
-	items []*Item) (map[string][]Finding, error) {
-	found := map[string][]Finding{}
-	for _, item := range items {
+	check Check) (Found, error) {
+	found := Found{}
+	for _, item := range check.Items {
 		if item.RefID == f.late {
 			return nil, core.Errorf(core.Internal, "it did not answer in time")
 		}
 		f.asked = append(f.asked, item.RefID)
 		if item.Title == "salt" {
-			found[item.RefID] = []Finding{{Platform: platform, Rule: "salt", Message: "too salty"}}
+			found[FoundObject{FoundItem, item.RefID}] = []Finding{{Platform: platform, Rule: "salt"}}
 		}
 	}
 	return found, f.err

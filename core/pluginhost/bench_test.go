@@ -37,7 +37,7 @@ func benchHost(b *testing.B) *Host {
 
 func callOnce(b *testing.B, h *Host, text string) {
 	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, time.Minute,
-		[]*sdk.Item{{RefId: "x", Description: text}})
+		&sdk.Check{Items: []*sdk.Item{{RefId: "x", Description: text}}})
 	require.NoError(b, err)
 }
 

@@ -77,21 +77,24 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 	})
 }
 
-// CheckItems returns the items that break the aggregator's rules. The time limit includes the wait for a free call. A
+// CheckItems returns the objects that break the aggregator's rules. The time limit includes the wait for a free call. A
 // timeout is Internal: a failure at these items, and no sign that the plugin hangs. So are items that are set aside.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
-	items []*sdk.Item) ([]*sdk.Finding, error) {
+	check *sdk.Check) ([]*sdk.Finding, error) {
 	content := func() []proto.Message {
-		list := make([]proto.Message, len(items))
-		for n, item := range items {
-			list[n] = item
+		list := make([]proto.Message, 0, len(check.GetItems())+1)
+		for _, item := range check.GetItems() {
+			list = append(list, item)
+		}
+		if about := contextOf(check); proto.Size(about) > 0 {
+			list = append(list, about)
 		}
 		return list
 	}
 	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
 		return invoke(ctx, p, request{checkItemsCall, s, content}, func(ctx context.Context,
 			i *instance) ([]*sdk.Finding, error) {
-			return i.client.CheckItems(ctx, s.call(), items)
+			return i.client.CheckMenu(ctx, s.call(), check)
 		})
 	})
 	for _, finding := range findings {
@@ -101,6 +104,13 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 		err = withCode(core.Internal, err)
 	}
 	return findings, err
+}
+
+// contextOf returns a check without its items.
+func contextOf(check *sdk.Check) *sdk.Check {
+	return &sdk.Check{Stores: check.GetStores(), Categories: check.GetCategories(),
+		OptionGroups: check.GetOptionGroups(), Options: check.GetOptions(), Taxes: check.GetTaxes(),
+		Charges: check.GetCharges()}
 }
 
 // renderTimeout bounds the rendering of a menu, including the wait for a free call.

@@ -83,15 +83,20 @@ func (r request) about() string {
 		return r.subject.About
 	}
 	var names []string
-	content := r.content()
-	for _, item := range content[:min(len(content), maxNamedItems)] {
-		if item, ok := item.(interface{ GetRefId() string }); ok {
-			names = append(names, item.GetRefId())
+	items := 0
+	for _, message := range r.content() {
+		if item, ok := message.(*sdk.Item); ok {
+			if items++; items <= maxNamedItems {
+				names = append(names, item.GetRefId())
+			}
 		}
 	}
 	text := "items " + strings.Join(names, ", ")
-	if more := len(content) - len(names); more > 0 {
+	if more := items - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
+	}
+	if items == 0 {
+		text = "categories, option groups or stores"
 	}
 	return truncate(text, maxFaultText)
 }

@@ -213,7 +213,8 @@ func (s *testHost) checkAs(ctx context.Context, subject Subject, refID, descript
 
 func (s *testHost) checkWithin(ctx context.Context, within time.Duration, subject Subject,
 	item *sdk.Item) (string, error) {
-	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, within, []*sdk.Item{item})
+	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, within,
+		&sdk.Check{Items: []*sdk.Item{item}})
 	if err != nil || len(findings) == 0 {
 		return "", err
 	}

@@ -21,7 +21,7 @@ func menuRequests(s *session, items int) (list []Request) {
 	menu := sampleMenu(items)
 	menu.Call = sampleCall()
 	if s.has("Menu.CheckItems") {
-		list = append(list, Request{"Menu.CheckItems", &pb.ItemsChunk{Call: menu.Call, Items: menu.Items}})
+		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)})
 	}
 	if s.has("Menu.Render") {
 		list = append(list, Request{"Menu.Render", menu})

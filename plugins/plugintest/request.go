@@ -96,7 +96,7 @@ func (q Request) Send(ctx context.Context, client *sdk.Client) (proto.Message, e
 func (q Request) send(ctx context.Context, client *sdk.Client) (proto.Message, error) {
 	switch message := q.Message.(type) {
 	case *pb.ItemsChunk:
-		findings, err := client.CheckItems(ctx, message.GetCall(), message.GetItems())
+		findings, err := client.CheckMenu(ctx, message.GetCall(), message)
 		return &pb.FindingsChunk{Findings: findings}, err
 	case *pb.MenuChunk:
 		return client.Render(ctx, message.GetCall(), message)

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -65,6 +66,10 @@ func sampleRequests(about *sdk.Description) []Request {
 			Longitude: "-122.2712", SeenAt: 1700000000000}},
 		{"Actions.InterpretResponse", &pb.InterpretRequest{Call: call, Action: "rider_body_temp", Response: response}},
 	}
+	if slices.Contains(about.GetCapabilities(), sdk.CapabilityMenuContext) { // without items, too
+		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
+			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
+	}
 	for _, request := range sampleInbound(about) {
 		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
 			Request{"Orders.TranslateFetched",
@@ -117,6 +122,13 @@ func sampleInbound(about *sdk.Description) (list []*pb.InboundRequest) {
 		}
 	}
 	return list
+}
+
+// sampleCheck returns a check of a menu with all its context. A plugin without menu_check_context ignores the latter.
+func sampleCheck(menu *sdk.Menu) *sdk.Check {
+	return &sdk.Check{Call: menu.GetCall(), Items: menu.GetItems(), Stores: []*pb.Store{menu.GetStore()},
+		Categories: menu.GetCategories(), OptionGroups: menu.GetOptionGroups(), Options: menu.GetOptions(),
+		Taxes: menu.GetTaxes(), Charges: menu.GetCharges()}
 }
 
 // sampleMenu returns a menu of n items. Every third has nutritional values, and half of these are incomplete.

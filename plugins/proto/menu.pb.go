@@ -23,10 +23,23 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ItemsChunk is a part of what a plugin checks. The lists of all chunks, concatenated in
+// their order, are the whole.
+//
+// The context is sent to plugins with the capability menu_check_context, once in a
+// stream and before the items. It has the active objects to which the items and the
+// request belong, with the values of the catalogue. Without items, only the context is
+// checked.
 type ItemsChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"` // in the first chunk only
 	Items         []*Item                `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
+	Stores        []*Store               `protobuf:"bytes,3,rep,name=stores,proto3" json:"stores,omitempty"`                                 // to check: that of a request for one store, or some after a change of the rules
+	Categories    []*Category            `protobuf:"bytes,4,rep,name=categories,proto3" json:"categories,omitempty"`                         // of the items, with their parents
+	OptionGroups  []*OptionGroup         `protobuf:"bytes,5,rep,name=option_groups,json=optionGroups,proto3" json:"option_groups,omitempty"` // of the items, with nested ones
+	Options       []*Option              `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`                               // of these groups
+	Taxes         []*Tax                 `protobuf:"bytes,7,rep,name=taxes,proto3" json:"taxes,omitempty"`                                   // on the items; of the items it names those that are checked, or "all"
+	Charges       []*Charge              `protobuf:"bytes,8,rep,name=charges,proto3" json:"charges,omitempty"`                               // on the items, as of taxes, and on all orders
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -75,6 +88,48 @@ func (x *ItemsChunk) GetItems() []*Item {
 	return nil
 }
 
+func (x *ItemsChunk) GetStores() []*Store {
+	if x != nil {
+		return x.Stores
+	}
+	return nil
+}
+
+func (x *ItemsChunk) GetCategories() []*Category {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
+func (x *ItemsChunk) GetOptionGroups() []*OptionGroup {
+	if x != nil {
+		return x.OptionGroups
+	}
+	return nil
+}
+
+func (x *ItemsChunk) GetOptions() []*Option {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *ItemsChunk) GetTaxes() []*Tax {
+	if x != nil {
+		return x.Taxes
+	}
+	return nil
+}
+
+func (x *ItemsChunk) GetCharges() []*Charge {
+	if x != nil {
+		return x.Charges
+	}
+	return nil
+}
+
 type FindingsChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Findings      []*Finding             `protobuf:"bytes,1,rep,name=findings,proto3" json:"findings,omitempty"`
@@ -119,13 +174,16 @@ func (x *FindingsChunk) GetFindings() []*Finding {
 	return nil
 }
 
-// Finding is an item that breaks a rule of the aggregator.
+// Finding is an object that breaks a rule of the aggregator. As an error, it keeps
+// off the platform: the item, the items of the category or option group, the items that
+// offer the option, or the whole store.
 type Finding struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
 	Rule          string                 `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`                                                 // short and stable, such as nutrition_fat
 	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`                                           // for people
 	Severity      FindingSeverity        `protobuf:"varint,4,opt,name=severity,proto3,enum=servery.plugin.v1.FindingSeverity" json:"severity,omitempty"` // error by default
+	Entity        string                 `protobuf:"bytes,5,opt,name=entity,proto3" json:"entity,omitempty"`                                             // item by default; or category, option_group, option or store, of the context
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,6 +244,13 @@ func (x *Finding) GetSeverity() FindingSeverity {
 		return x.Severity
 	}
 	return FindingSeverity_FINDING_SEVERITY_UNSPECIFIED
+}
+
+func (x *Finding) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
 }
 
 // MenuChunk is a part of a menu. The lists of all chunks, concatenated in their
@@ -1534,18 +1599,27 @@ var File_servery_plugin_v1_menu_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\n" +
-	"\x1cservery/plugin/v1/menu.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"h\n" +
+	"\x1cservery/plugin/v1/menu.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"\xb4\x03\n" +
 	"\n" +
 	"ItemsChunk\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12-\n" +
-	"\x05items\x18\x02 \x03(\v2\x17.servery.plugin.v1.ItemR\x05items\"G\n" +
+	"\x05items\x18\x02 \x03(\v2\x17.servery.plugin.v1.ItemR\x05items\x120\n" +
+	"\x06stores\x18\x03 \x03(\v2\x18.servery.plugin.v1.StoreR\x06stores\x12;\n" +
+	"\n" +
+	"categories\x18\x04 \x03(\v2\x1b.servery.plugin.v1.CategoryR\n" +
+	"categories\x12C\n" +
+	"\roption_groups\x18\x05 \x03(\v2\x1e.servery.plugin.v1.OptionGroupR\foptionGroups\x123\n" +
+	"\aoptions\x18\x06 \x03(\v2\x19.servery.plugin.v1.OptionR\aoptions\x12,\n" +
+	"\x05taxes\x18\a \x03(\v2\x16.servery.plugin.v1.TaxR\x05taxes\x123\n" +
+	"\acharges\x18\b \x03(\v2\x19.servery.plugin.v1.ChargeR\acharges\"G\n" +
 	"\rFindingsChunk\x126\n" +
-	"\bfindings\x18\x01 \x03(\v2\x1a.servery.plugin.v1.FindingR\bfindings\"\x8e\x01\n" +
+	"\bfindings\x18\x01 \x03(\v2\x1a.servery.plugin.v1.FindingR\bfindings\"\xa6\x01\n" +
 	"\aFinding\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12>\n" +
-	"\bseverity\x18\x04 \x01(\x0e2\".servery.plugin.v1.FindingSeverityR\bseverity\"\xb1\x03\n" +
+	"\bseverity\x18\x04 \x01(\x0e2\".servery.plugin.v1.FindingSeverityR\bseverity\x12\x16\n" +
+	"\x06entity\x18\x05 \x01(\tR\x06entity\"\xb1\x03\n" +
 	"\tMenuChunk\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05store\x18\x02 \x01(\v2\x18.servery.plugin.v1.StoreR\x05store\x12;\n" +
@@ -1713,34 +1787,40 @@ var file_servery_plugin_v1_menu_proto_goTypes = []any{
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
 	18, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
 	10, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
-	2,  // 2: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	19, // 3: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
-	18, // 4: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
-	5,  // 5: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
-	9,  // 6: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
-	10, // 7: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
-	13, // 8: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	14, // 9: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
-	15, // 10: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
-	16, // 11: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
-	20, // 12: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
-	6,  // 13: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 14: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
-	7,  // 15: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
-	8,  // 16: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	6,  // 17: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 18: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 19: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	12, // 20: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	8,  // 21: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 22: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 23: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	18, // 24: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	5,  // 2: servery.plugin.v1.ItemsChunk.stores:type_name -> servery.plugin.v1.Store
+	9,  // 3: servery.plugin.v1.ItemsChunk.categories:type_name -> servery.plugin.v1.Category
+	13, // 4: servery.plugin.v1.ItemsChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	14, // 5: servery.plugin.v1.ItemsChunk.options:type_name -> servery.plugin.v1.Option
+	15, // 6: servery.plugin.v1.ItemsChunk.taxes:type_name -> servery.plugin.v1.Tax
+	16, // 7: servery.plugin.v1.ItemsChunk.charges:type_name -> servery.plugin.v1.Charge
+	2,  // 8: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
+	19, // 9: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
+	18, // 10: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	5,  // 11: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
+	9,  // 12: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
+	10, // 13: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
+	13, // 14: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	14, // 15: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
+	15, // 16: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
+	16, // 17: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
+	20, // 18: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
+	6,  // 19: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 20: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
+	7,  // 21: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
+	8,  // 22: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
+	6,  // 23: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 24: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 25: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	12, // 26: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	8,  // 27: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 28: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 29: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	18, // 30: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_menu_proto_init() }

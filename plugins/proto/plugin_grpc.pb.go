@@ -278,7 +278,7 @@ const (
 // Menu checks and renders menus for the aggregator.
 type MenuClient interface {
 	// CheckItems reports items that break the aggregator's rules. The first chunk
-	// has the call. Capability menu_check.
+	// has the call. Capability menu_check, and menu_check_context for the context of items.
 	CheckItems(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ItemsChunk, FindingsChunk], error)
 	// Render turns the menu that customers of the platform see into the aggregator's
 	// format. The first chunk has the call and the store. The first chunk of the
@@ -354,7 +354,7 @@ func (c *menuClient) PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...
 // Menu checks and renders menus for the aggregator.
 type MenuServer interface {
 	// CheckItems reports items that break the aggregator's rules. The first chunk
-	// has the call. Capability menu_check.
+	// has the call. Capability menu_check, and menu_check_context for the context of items.
 	CheckItems(grpc.BidiStreamingServer[ItemsChunk, FindingsChunk]) error
 	// Render turns the menu that customers of the platform see into the aggregator's
 	// format. The first chunk has the call and the store. The first chunk of the

@@ -10,6 +10,7 @@ const (
 	CapabilityAvailability     = "availability_result"
 	CapabilityItemAction       = "item_action"
 	CapabilityMenuCheck        = "menu_check"
+	CapabilityMenuContext      = "menu_check_context"
 	CapabilityMenuRender       = "menu_render"
 	CapabilityMenuResult       = "menu_result"
 	CapabilityMenuUnlist       = "menu_unlist"
@@ -65,7 +66,8 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityActionResponse, implements[ResponseInterpreter](p))
 	add(CapabilityAvailability, implements[AvailabilityInterpreter](p))
 	add(CapabilityItemAction, implements[ItemActionPlanner](p))
-	add(CapabilityMenuCheck, implements[MenuChecker](p))
+	add(CapabilityMenuCheck, implements[MenuChecker](p) || implements[MenuContextChecker](p))
+	add(CapabilityMenuContext, implements[MenuContextChecker](p))
 	add(CapabilityMenuRender, implements[MenuRenderer](p))
 	add(CapabilityMenuResult, implements[PublishInterpreter](p))
 	add(CapabilityMenuUnlist, implements[Unlister](p))
@@ -95,5 +97,5 @@ func knownCapability(name string) bool {
 			return true
 		}
 	}
-	return false
+	return name == CapabilityMenuContext // of a part of Menu.CheckItems
 }

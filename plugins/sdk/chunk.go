@@ -29,25 +29,38 @@ func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error
 	return send(list[start:])
 }
 
-// sendItems sends a call and its items in chunks of at most size bytes. The first chunk has the call.
-func sendItems(call *Call, items []*Item, size int, send func(*pb.ItemsChunk) error) error {
-	first := true
-	err := sendChunks(items, size, func(part []*Item) error {
-		chunk := &pb.ItemsChunk{Items: part}
-		if first {
-			chunk.Call, first = call, false
-		}
-		return send(chunk)
-	})
-	if err == nil && first {
-		err = send(&pb.ItemsChunk{Call: call})
+// sendCheck sends a check in chunks of at most size bytes: first the context, then the items. The first chunk has the
+// call.
+func sendCheck(call *Call, check *Check, size int, send func(*pb.ItemsChunk) error) error {
+	c := &chunker[pb.ItemsChunk]{size: size, send: send, chunk: &pb.ItemsChunk{Call: call}}
+	addToChunks(c, check.GetStores(), func(m *pb.ItemsChunk) *[]*pb.Store { return &m.Stores })
+	addToChunks(c, check.GetCategories(), func(m *pb.ItemsChunk) *[]*pb.Category { return &m.Categories })
+	addToChunks(c, check.GetOptionGroups(), func(m *pb.ItemsChunk) *[]*pb.OptionGroup { return &m.OptionGroups })
+	addToChunks(c, check.GetOptions(), func(m *pb.ItemsChunk) *[]*pb.Option { return &m.Options })
+	addToChunks(c, check.GetTaxes(), func(m *pb.ItemsChunk) *[]*pb.Tax { return &m.Taxes })
+	addToChunks(c, check.GetCharges(), func(m *pb.ItemsChunk) *[]*pb.Charge { return &m.Charges })
+	addToChunks(c, check.GetItems(), func(m *pb.ItemsChunk) *[]*pb.Item { return &m.Items })
+	c.flush()
+	return c.err
+}
+
+// appendCheck adds the content of a chunk to a check.
+func appendCheck(check *Check, chunk *pb.ItemsChunk) {
+	if chunk.GetCall() != nil {
+		check.Call = chunk.GetCall()
 	}
-	return err
+	check.Items = append(check.Items, chunk.GetItems()...)
+	check.Stores = append(check.Stores, chunk.GetStores()...)
+	check.Categories = append(check.Categories, chunk.GetCategories()...)
+	check.OptionGroups = append(check.OptionGroups, chunk.GetOptionGroups()...)
+	check.Options = append(check.Options, chunk.GetOptions()...)
+	check.Taxes = append(check.Taxes, chunk.GetTaxes()...)
+	check.Charges = append(check.Charges, chunk.GetCharges()...)
 }
 
 // sendMenu sends a menu in chunks of at most size bytes.
 func sendMenu(call *Call, menu *Menu, size int, send func(*pb.MenuChunk) error) error {
-	c := &menuChunker{size: size, send: send, chunk: &pb.MenuChunk{Call: call, Store: menu.GetStore()}}
+	c := &chunker[pb.MenuChunk]{size: size, send: send, chunk: &pb.MenuChunk{Call: call, Store: menu.GetStore()}}
 	addToChunks(c, menu.GetCategories(), func(m *pb.MenuChunk) *[]*pb.Category { return &m.Categories })
 	addToChunks(c, menu.GetItems(), func(m *pb.MenuChunk) *[]*pb.Item { return &m.Items })
 	addToChunks(c, menu.GetOptionGroups(), func(m *pb.MenuChunk) *[]*pb.OptionGroup { return &m.OptionGroups })
@@ -58,21 +71,22 @@ func sendMenu(call *Call, menu *Menu, size int, send func(*pb.MenuChunk) error) 
 	return c.err
 }
 
-type menuChunker struct {
-	chunk     *pb.MenuChunk
+// chunker sends a list of entities in chunks.
+type chunker[C any] struct {
+	chunk     *C
 	sum, size int
-	send      func(*pb.MenuChunk) error
+	send      func(*C) error
 	err       error
 }
 
-func (c *menuChunker) flush() {
+func (c *chunker[C]) flush() {
 	if c.err == nil {
 		c.err = c.send(c.chunk)
 	}
-	c.chunk, c.sum = &pb.MenuChunk{}, 0
+	c.chunk, c.sum = new(C), 0
 }
 
-func addToChunks[T proto.Message](c *menuChunker, list []T, field func(*pb.MenuChunk) *[]T) {
+func addToChunks[C any, T proto.Message](c *chunker[C], list []T, field func(*C) *[]T) {
 	for _, element := range list {
 		size := proto.Size(element)
 		if c.sum > 0 && c.sum+size > c.size {

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,30 +22,32 @@ type Fault struct{ Message string }
 // Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// CheckItems returns the items that break the aggregator's rules. A finding about an item that was not sent is a
-// Fault.
+// CheckItems returns the items that break the aggregator's rules.
 func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]*Finding, error) {
+	return c.CheckMenu(ctx, about, &Check{Items: items})
+}
+
+// CheckMenu returns the objects that break the aggregator's rules. A finding about an object that was not sent is a
+// Fault.
+func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
 	defer cancel()
 	stream, err := c.menu.CheckItems(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]bool, len(items))
-	for _, item := range items {
-		known[item.GetRefId()] = true
-	}
+	sent := checkedObjects(check)
 	var findings []*Finding
 	size := 0
 	err = exchange(stream, cancel,
-		func(send func(*pb.ItemsChunk) error) error { return sendItems(about, items, c.Chunk, send) },
+		func(send func(*pb.ItemsChunk) error) error { return sendCheck(about, check, c.Chunk, send) },
 		func(chunk *pb.FindingsChunk) error {
 			if size += proto.Size(chunk); size > maxFindings {
 				return &Fault{fmt.Sprintf("the plugin's findings are more than %d MB", maxFindings>>20)}
 			}
 			for _, finding := range chunk.GetFindings() {
-				if !known[finding.GetRefId()] {
-					return &Fault{fmt.Sprintf("the plugin found fault with item %q, which it was not asked about",
+				if entity := FindingEntity(finding); !sent[[2]string{entity, finding.GetRefId()}] {
+					return &Fault{fmt.Sprintf("the plugin found fault with %s %q, which it was not asked about", entity,
 						finding.GetRefId())}
 				}
 			}
@@ -55,6 +58,26 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 		return nil, err
 	}
 	return findings, nil
+}
+
+// FindingEntity returns the kind of object that a finding is about: item, category, option_group, option or store.
+func FindingEntity(finding *Finding) string { return cmp.Or(finding.GetEntity(), "item") }
+
+// checkedObjects returns the objects of a check, by entity and ref_id.
+func checkedObjects(check *Check) map[[2]string]bool {
+	sent := make(map[[2]string]bool, len(check.GetItems()))
+	addObjects(sent, "item", check.GetItems())
+	addObjects(sent, "category", check.GetCategories())
+	addObjects(sent, "option_group", check.GetOptionGroups())
+	addObjects(sent, "option", check.GetOptions())
+	addObjects(sent, "store", check.GetStores())
+	return sent
+}
+
+func addObjects[T interface{ GetRefId() string }](sent map[[2]string]bool, entity string, list []T) {
+	for _, object := range list {
+		sent[[2]string{entity, object.GetRefId()}] = true
+	}
 }
 
 // Render returns the request for a store and its menu in the aggregator's format.

@@ -21,24 +21,24 @@ type menuService struct {
 	s *Server
 }
 
-// CheckItems receives all items, calls the plugin and sends its findings.
+// CheckItems receives all items with their context, calls the plugin and sends its findings.
 func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, pb.FindingsChunk]) error {
+	withContext, seesContext := m.s.plugin.(MenuContextChecker)
 	checker, ok := m.s.plugin.(MenuChecker)
-	if !ok {
+	if !ok && !seesContext {
 		return m.s.unimplemented(CapabilityMenuCheck)
 	}
-	var call *Call
-	var items []*Item
-	err := receiveChunks(stream, func(chunk *pb.ItemsChunk) {
-		if chunk.GetCall() != nil {
-			call = chunk.GetCall()
-		}
-		items = append(items, chunk.GetItems()...)
-	})
-	if err != nil {
+	check := &Check{}
+	if err := receiveChunks(stream, func(chunk *pb.ItemsChunk) { appendCheck(check, chunk) }); err != nil {
 		return err
 	}
-	findings, err := checker.CheckItems(stream.Context(), call, items)
+	var findings []*Finding
+	var err error
+	if seesContext {
+		findings, err = withContext.CheckMenu(stream.Context(), check)
+	} else {
+		findings, err = checker.CheckItems(stream.Context(), check.GetCall(), check.GetItems())
+	}
 	if err != nil {
 		return err
 	}

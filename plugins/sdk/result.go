@@ -35,8 +35,8 @@ func CheckResult(d *Description, answer proto.Message) error {
 		}
 	case *pb.FindingsChunk:
 		for _, f := range a.GetFindings() {
-			c.check(f.GetRule() != "" &&
-				f.GetMessage() != "", "the finding of item %q: needs a rule and a message", f.GetRefId())
+			c.check(f.GetRule() != "" && f.GetMessage() != "", "the finding of %s %q: needs a rule and a message",
+				FindingEntity(f), f.GetRefId())
 		}
 	case interface{ GetState() pb.OutcomeState }:
 		state := a.GetState()

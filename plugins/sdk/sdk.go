@@ -63,6 +63,8 @@ type (
 	InboundReply = pb.InboundReply
 	// NewOrder is an order in the hub's normal form.
 	NewOrder = pb.NewOrder
+	// Check is what a plugin checks: items, stores, and what the items belong to. Its call is set.
+	Check = pb.ItemsChunk
 	// Order is an order that the hub knows.
 	Order = pb.Order
 	// PublishError is one object that the aggregator rejected, or that the plan left out.
@@ -98,6 +100,12 @@ type HealthChecker interface {
 // MenuChecker reports the items that break the aggregator's rules.
 type MenuChecker interface {
 	CheckItems(ctx context.Context, call *Call, items []*Item) ([]*Finding, error)
+}
+
+// MenuContextChecker reports the objects that break the aggregator's rules, and sees
+// what the items belong to. A plugin with it needs no MenuChecker.
+type MenuContextChecker interface {
+	CheckMenu(ctx context.Context, check *Check) ([]*Finding, error)
 }
 
 // MenuRenderer turns a store and its menu into a request in the aggregator's

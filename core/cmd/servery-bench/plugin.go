@@ -56,7 +56,7 @@ const callSize = 256 // bytes of the text of a call
 // call has one item checked.
 func (p *plugins) call(id string) error {
 	_, err := p.Plugin(id).CheckItems(p.ctx, pluginhost.Subject{Business: 1, Platform: id}, time.Minute,
-		[]*sdk.Item{{RefId: "x", Description: strings.Repeat("x", callSize)}})
+		&sdk.Check{Items: []*sdk.Item{{RefId: "x", Description: strings.Repeat("x", callSize)}}})
 	return err
 }
 

@@ -120,15 +120,16 @@ func (h *Hub) buildWorker(m *metrics) {
 		webhook.Dependencies{Queue: deliveries.New(db), Poster: h.sender, Clock: clock,
 			Observer: observer{m, &h.tally, h.monitor}, Log: h.log})
 	outbox.UseStarter(db, h.engine)
+	source := menus.NewMenuSource(db)
 	handlers := map[core.JobKind]job.Handler{
 		core.StoreJob: store.Ingestor{Storage: stores.New(db), Clock: clock},
 		core.MenuJob: menu.Ingestor{Storage: menus.New(db), Policy: config.IngestPolicy,
-			Inspector: config.Host.MenuInspector(), RollbackStorage: menus.New(db),
+			Inspector: config.Host.MenuInspector(source), RollbackStorage: menus.New(db),
 			Clock: clock},
 		core.TimingJob:     menu.TimingIngestor{Storage: menus.New(db), Clock: clock},
 		core.OrderRetryJob: webhook.OrderRetry{Retries: deliveries.NewOrderRetries(db), Clock: clock},
 		core.RecheckJob: menu.Rechecker{Storage: menus.New(db),
-			Inspector: config.Host.RecheckInspector(), Clock: clock},
+			Inspector: config.Host.RecheckInspector(source), Clock: clock},
 		core.ProblemResendJob: webhook.ProblemResend{Resends: deliveries.NewProblemResends(db), Clock: clock},
 		core.BulkResendJob:    webhook.BulkResend{Resends: deliveries.New(db), Clock: clock},
 	}

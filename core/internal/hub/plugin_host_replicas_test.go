@@ -38,7 +38,7 @@ func TestReplicaWithoutAPluginSkipsItsWork(t *testing.T) {
 	source := menus.NewMenuSource(d.hub.db)
 	ask := func(h *aggregator.Host) (plan, inspect error) {
 		_, plan = h.Plan(t.Context(), call, nil)
-		_, inspect = h.MenuInspector().Inspect(t.Context(), d.tenant.ID, "tasty", nil)
+		_, inspect = h.MenuInspector(nil).Inspect(t.Context(), d.tenant.ID, "tasty", menu.Check{})
 		return plan, inspect
 	}
 	publishes := func(h *aggregator.Host) error {
@@ -123,17 +123,18 @@ func TestHangingPluginLeavesCapacityForOtherJobs(t *testing.T) {
 	inspectBy := func(inspector aggregator.Inspector, refID string) error {
 		description := "/nowhere"
 		_, err := inspector.Inspect(ctx, d.tenant.ID, "tasty",
-			[]*menu.Item{{Ref: menu.Ref{RefID: refID}, ItemDetails: menu.ItemDetails{Description: &description}}})
+			menu.Check{Items: []*menu.Item{{Ref: menu.Ref{RefID: refID},
+				ItemDetails: menu.ItemDetails{Description: &description}}}})
 		return err
 	}
-	inspect := func(refID string) error { return inspectBy(host.MenuInspector(), refID) }
+	inspect := func(refID string) error { return inspectBy(host.MenuInspector(nil), refID) }
 	const atOnce = 2
 	ended := make(chan error, atOnce)
 	for n := range atOnce {
 		go func() { ended <- inspect("wait") }()
 		hubtest.WaitUntil(t, "a place is taken", func() bool { return host.Status()[0].InFlight == n+1 })
 		require.Equal(t, core.Snooze{Until: d.clock.Now().Add(2 * time.Second)},
-			inspectBy(host.RecheckInspector(), "version"), "a recheck leaves room for a menu")
+			inspectBy(host.RecheckInspector(nil), "version"), "a recheck leaves room for a menu")
 	}
 	require.Equal(t, core.Snooze{Until: d.clock.Now().Add(2 * time.Second)}, inspect("version"))
 	stop()

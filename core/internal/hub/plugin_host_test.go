@@ -227,11 +227,11 @@ func BenchmarkInspection(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		platforms, err := host.MenuInspector().Platforms(context.Background(), tenant.ID)
+		platforms, err := host.MenuInspector(nil).Platforms(context.Background(), tenant.ID)
 		require.NoError(b, err)
 		for _, platform := range platforms {
-			_, err := host.MenuInspector().Inspect(context.Background(), tenant.ID,
-				platform, items)
+			_, err := host.MenuInspector(nil).Inspect(context.Background(), tenant.ID,
+				platform.Name, menu.Check{Items: items})
 			require.NoError(b, err)
 		}
 	}

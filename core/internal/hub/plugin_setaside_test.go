@@ -24,8 +24,8 @@ func TestPoisonMenuIsSetAsideOnEveryReplica(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_, err = h.MenuInspector().Inspect(context.Background(), d.tenant.ID, "tasty",
-				[]*menu.Item{{Ref: menu.Ref{RefID: refID}}})
+			_, err = h.MenuInspector(nil).Inspect(context.Background(), d.tenant.ID, "tasty",
+				menu.Check{Items: []*menu.Item{{Ref: menu.Ref{RefID: refID}}}})
 		}()
 		hubtest.WaitUntil(t, "the inspection ends", func() bool {
 			select {

@@ -134,13 +134,12 @@ func TestRecheckOfOnePlatformDoesNotBlockAnother(t *testing.T) {
 type fakeInspector string
 
 // Platforms returns the platform.
-func (a fakeInspector) Platforms(context.Context, core.BusinessID) ([]string, error) {
-	return []string{string(a)}, nil
+func (a fakeInspector) Platforms(context.Context, core.BusinessID) ([]menu.RulePlatform, error) {
+	return []menu.RulePlatform{{Name: string(a)}}, nil
 }
 
 // Inspect returns Unavailable.
-func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding,
-	error) {
+func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, menu.Check) (menu.Found, error) {
 	return nil, core.Errorf(core.Unavailable, "it is down")
 }
 

@@ -138,20 +138,32 @@ func (c Store) Item(ctx context.Context, business core.BusinessID, id int64) (co
 		return detail, fmt.Errorf("reading item %d: %w", id, err)
 	}
 	detail.Platforms = listed.Platforms
-	if err := c.itemCategories(ctx, business, &detail); err != nil {
-		return detail, err
-	}
-	found, err := publications.ReadFindings(ctx, c.db.Tenant(business), `item_id = ? ORDER BY platform, rule`, business,
-		id)
+	err := c.itemCategories(ctx, business, &detail)
 	if err != nil {
 		return detail, err
 	}
-	for _, f := range found {
-		detail.Findings = append(detail.Findings,
-			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message, Warning: f.Warning})
+	if detail.Findings, err = c.findings(ctx, business, `item_id = ? ORDER BY platform, rule`, id); err != nil {
+		return detail, err
 	}
 	detail.Rejections, err = c.itemRejections(ctx, business, detail.RefID)
 	return detail, err
+}
+
+// findings returns the findings that a condition selects.
+func (c Store) findings(ctx context.Context, business core.BusinessID, condition string,
+	args ...any) (list []console.ItemFinding, err error) {
+	found, err := publications.ReadFindings(ctx, c.db.Tenant(business), condition, business, args...)
+	for _, f := range found {
+		list = append(list, console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message,
+			Warning: f.Warning, Entity: f.Entity, RefID: f.RefID})
+	}
+	return list, err
+}
+
+// StoreFindings returns the findings of platforms against a store.
+func (c Store) StoreFindings(ctx context.Context, business core.BusinessID,
+	store int64) ([]console.ItemFinding, error) {
+	return c.findings(ctx, business, `item_id = 0 AND store_id = ? ORDER BY platform, rule`, store)
 }
 
 // itemCategories adds the categories of an item, with the times at which they are on sale.

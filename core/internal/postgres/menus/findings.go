@@ -76,18 +76,55 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.
 			return err
 		}
 		if err := publications.PublishMenus(ctx, m.db, tx,
-			publications.MenuChange{Job: work, Affected: menu.AffectedStores{Items: changed}}); err != nil ||
+			publications.MenuChange{Job: work, Affected: menu.AffectedStores{Items: changed.Items}}); err != nil ||
 			stale > 0 {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`,
-			m.db.Compress(body),
-			work.Business, work.ID); err != nil {
-			return fmt.Errorf("storing the progress of the recheck: %w", err)
-		}
-		return nil
+		return m.storeProgress(ctx, tx, work, body)
 	})
 	return stale, err
+}
+
+func (m Store) storeProgress(ctx context.Context, tx bun.Conn, work core.Job, body []byte) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`,
+		m.db.Compress(body), work.Business, work.ID); err != nil {
+		return fmt.Errorf("storing the progress of the recheck: %w", err)
+	}
+	return nil
+}
+
+// StoresAfter returns stores to check on a platform (menu.RecheckStorage).
+func (m Store) StoresAfter(ctx context.Context, business core.BusinessID,
+	page menu.StorePage) ([]menu.StoredStore, error) {
+	return postgres.Collect(ctx, m.db.Tenant(business), "reading stores", func(s *menu.StoredStore) []any {
+		return []any{&s.ID, &s.RefID}
+	}, bun.SafeQuery(queries.With("stores_to_check", postgres.Args{
+		"business": business, "platform": page.Platform, "after": page.After, "limit": page.Limit,
+		"listed": page.Listed, "listed_on": bun.Safe(publications.ListedOn),
+	})))
+}
+
+// ReplaceStoreFindings stores the findings of the job's platform against stores (menu.RecheckStorage).
+func (m Store) ReplaceStoreFindings(ctx context.Context, work core.Job, stores []menu.StoredStore, found menu.Found,
+	body []byte) error {
+	return m.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
+			return err
+		}
+		list := make([]menu.ItemFindings, len(stores))
+		for i, s := range stores {
+			list[i] = menu.ItemFindings{Store: s.ID,
+				Findings: found[menu.FoundObject{Entity: menu.FoundStore, RefID: s.RefID}]}
+		}
+		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{work.Subject}, list)
+		if err != nil {
+			return err
+		}
+		if err := publications.PublishChecked(ctx, m.db, tx, work, changed.Stores); err != nil {
+			return err
+		}
+		return m.storeProgress(ctx, tx, work, body)
+	})
 }
 
 // EndRecheck ends the job (menu.RecheckStorage).
@@ -102,7 +139,7 @@ func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, re
 
 // blocked returns the items with findings, by platform; nil if there are none.
 func (l *MenuLoader) blocked() (blocked map[string]map[int64]bool, err error) {
-	list, err := publications.ReadFindings(l.Ctx, l.Tx, "NOT warning", l.Business)
+	list, err := publications.ReadFindings(l.Ctx, l.Tx, "item_id <> 0 AND NOT warning", l.Business)
 	for _, row := range list {
 		if blocked == nil {
 			blocked = map[string]map[int64]bool{}

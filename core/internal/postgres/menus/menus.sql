@@ -12,8 +12,12 @@ FROM publications
 WHERE business_id = ?business AND store_id = ?store AND platform = ?platform
 
 -- name: left_out
--- The findings of a platform against the items of a store.
-SELECT entity.name, finding.rule, finding.message
+-- The findings of a platform against the items of a store, and against what they belong to.
+SELECT DISTINCT
+    coalesce(nullif(finding.entity, ''), 'item') AS kind,
+    coalesce(nullif(finding.ref_id, ''), entity.name) AS ref_id,
+    finding.rule,
+    finding.message
 FROM platform_findings finding
 JOIN store_overrides override
     ON override.business_id = finding.business_id
@@ -23,7 +27,28 @@ JOIN store_overrides override
 JOIN catalogue_entities entity
     ON entity.business_id = finding.business_id AND entity.kind = 1 AND entity.id = finding.item_id
 WHERE finding.business_id = ?business AND finding.platform = ?platform AND NOT finding.warning
-ORDER BY entity.name, finding.rule
+ORDER BY ref_id, kind, finding.rule
+
+-- name: stores_to_check
+-- The stores with findings on a platform, and perhaps those that it lists.
+SELECT store.id, store.ref_id
+FROM stores store
+JOIN platforms platform ON platform.business_id = store.business_id AND platform.name = ?platform
+WHERE store.business_id = ?business
+    AND store.id > ?after
+    AND (
+        ?listed AND ?listed_on
+        OR EXISTS (
+            SELECT 1
+            FROM platform_findings finding
+            WHERE finding.business_id = store.business_id
+                AND finding.item_id = 0
+                AND finding.platform = platform.name
+                AND finding.store_id = store.id
+        )
+    )
+ORDER BY store.id
+LIMIT ?limit
 
 -- name: versions
 -- The versions that determine an effective menu, and whether the store takes orders on the platform.

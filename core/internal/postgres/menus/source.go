@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/menu"
@@ -93,14 +94,40 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 			s.PlatformStoreID = data.PlatformStoreID
 		}
 	}
+	if s.Listed, err = m.listed(ctx, tx, business, s); err != nil {
+		return err
+	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
-	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms,
-		Included: s.Store.IncludedPlatforms}.ListedOn(platform)
 	if err := readPublished(ctx, tx, business, s); err != nil {
 		return err
 	}
 	return tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`, business).Scan(&s.Currency,
 		&s.Timezone)
+}
+
+// listed reports whether the platform lists the store. Its rules can keep the store off.
+func (m *MenuSource) listed(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	s *aggregator.StoreMenu) (bool, error) {
+	listing := store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}
+	if !listing.ListedOn(s.Platform.Name) {
+		return false, nil
+	}
+	found, err := publications.ReadFindings(ctx, tx,
+		`item_id = 0 AND store_id = ? AND platform = ? AND NOT warning ORDER BY rule LIMIT 1`, business, s.Store.ID,
+		s.Platform.Name)
+	if err != nil || len(found) == 0 {
+		return true, err
+	}
+	s.Blocked = found[0].Message
+	return false, nil
+}
+
+// ReadStore returns a store on a platform, without its menu (aggregator.StoreSource).
+func (m *MenuSource) ReadStore(ctx context.Context, business core.BusinessID, storeID int64,
+	platform string) (s aggregator.StoreMenu, err error) {
+	s.Platform.Name = platform
+	err = m.db.InTx(ctx, func(tx bun.Conn) error { return m.readStore(ctx, tx, business, storeID, &s) })
+	return s, err
 }
 
 // readPublished reads the requests that wait for this publication, and the published id of the
@@ -167,8 +194,7 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 func itemFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
 	platform string) ([]publish.Problem, error) {
 	return postgres.Collect(ctx, tx, "reading findings", func(p *publish.Problem) []any {
-		p.Entity = "item"
-		return []any{&p.RefID, &p.Code, &p.Message}
+		return []any{&p.Entity, &p.RefID, &p.Code, &p.Message}
 	}, bun.SafeQuery(queries.With("left_out", postgres.Args{"business": business, "store": storeID,
 		"platform": platform})))
 }

@@ -114,17 +114,19 @@ func (m Store) apply(ctx context.Context, tx bun.Conn, work core.Job, scope menu
 		Items: ingested.CancelledTimers[menu.Items], Options: ingested.CancelledTimers[menu.Options]}); err != nil {
 		return err
 	}
-	found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
+	var reach menu.AffectedStores
+	if ingested.Plan != nil {
+		reach = ingested.Plan.AffectedStores()
+	}
+	stores, err := m.replaceFindings(ctx, tx, work.Business, ingested, &reach)
 	if err != nil {
 		return err
 	}
-	reach := menu.AffectedStores{Items: found}
-	if ingested.Plan != nil {
-		reach = ingested.Plan.AffectedStores()
-		reach.Items = append(reach.Items, found...)
-	}
 	if err := publications.PublishMenus(ctx, m.db, tx,
 		publications.MenuChange{Job: work, Store: scope.StoreID, Affected: reach}); err != nil {
+		return err
+	}
+	if err := publications.PublishChecked(ctx, m.db, tx, work, stores); err != nil {
 		return err
 	}
 	for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
@@ -133,6 +135,23 @@ func (m Store) apply(ctx context.Context, tx bun.Conn, work core.Job, scope menu
 		}
 	}
 	return nil
+}
+
+// replaceFindings stores the findings of a menu job. It adds the items whose findings changed to those that the job
+// affects, and returns the stores.
+func (m Store) replaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	ingested *menu.IngestResult, reach *menu.AffectedStores) (stores []int64, err error) {
+	for _, part := range []struct {
+		platforms []string
+		findings  []menu.ItemFindings
+	}{{ingested.InspectedPlatforms, ingested.Findings}, {ingested.OtherPlatforms, ingested.OtherFindings}} {
+		changed, err := publications.ReplaceFindings(ctx, tx, business, part.platforms, part.findings)
+		if err != nil {
+			return nil, err
+		}
+		reach.Items, stores = append(reach.Items, changed.Items...), append(stores, changed.Stores...)
+	}
+	return stores, nil
 }
 
 // idBlockSize is the increment of the sequence of menu ids.

@@ -13,55 +13,79 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// findingRow is a finding of one platform rule against an item.
+// findingRow is a finding of one platform rule against an item or a store.
 type findingRow struct {
-	Item                    int64
+	Item, Store             int64
 	Platform, Rule, Message string
 	Warning                 bool
+	Entity, RefID           string // what it is about, if the item belongs to that
 }
 
-// ReplaceFindings replaces the findings of the inspected platforms against the same items. It
-// returns the items whose findings changed, except warnings. If there are any, the menu version increases.
+// ChangedFindings are the items and stores whose findings changed, except warnings.
+type ChangedFindings struct{ Items, Stores []int64 }
+
+// ReplaceFindings replaces the findings of the inspected platforms against the same items and stores. If any changed,
+// except warnings, the menu version increases.
 func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, inspected []string,
-	findings []menu.ItemFindings) (changed []int64, err error) {
+	findings []menu.ItemFindings) (changed ChangedFindings, err error) {
 	if len(inspected) == 0 || len(findings) == 0 {
-		return nil, nil
+		return changed, nil
 	}
-	var items []int64
+	var items, stores []int64
 	found := map[findingRow]bool{}
-	for _, item := range findings {
-		items = append(items, item.ID)
-		for _, f := range item.Findings {
-			found[findingRow{item.ID, f.Platform, f.Rule, f.Message, f.Severity == menu.FindingWarning}] = true
+	for _, of := range findings {
+		if of.Store != 0 {
+			stores = append(stores, of.Store)
+		} else {
+			items = append(items, of.ID)
+		}
+		for _, f := range of.Findings {
+			found[findingRow{of.ID, of.Store, f.Platform, f.Rule, f.Message, f.Severity == menu.FindingWarning,
+				f.Entity, f.RefID}] = true
 		}
 	}
-	slices.Sort(items)
-	items = slices.Compact(items)
-	before, err := ReadFindings(ctx, tx, `item_id = ANY (?) AND platform = ANY (?)`, business, postgres.Array(items),
-		postgres.Array(inspected))
+	of := findingTargets{postgres.Array(distinct(items)), postgres.Array(distinct(stores)), postgres.Array(inspected)}
+	before, err := ReadFindings(ctx, tx, findingsOf, business, of.args()...)
 	if err != nil {
-		return nil, err
+		return changed, err
 	}
 	different := differences(before, found)
 	if len(different) == 0 {
-		return nil, nil
+		return changed, nil
 	}
-	if err := writeFindings(ctx, tx, business, items, inspected, found); err != nil {
-		return nil, err
+	if err := writeFindings(ctx, tx, business, of, found); err != nil {
+		return changed, err
 	}
 	for _, row := range different {
-		if !row.Warning {
-			changed = append(changed, row.Item)
+		switch {
+		case row.Warning:
+		case row.Store != 0:
+			changed.Stores = append(changed.Stores, row.Store)
+		default:
+			changed.Items = append(changed.Items, row.Item)
 		}
 	}
-	if len(changed) == 0 {
-		return nil, nil
+	if len(changed.Items) == 0 {
+		return changed, nil
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, 0, 1)
 		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, business); err != nil {
-		return nil, fmt.Errorf("counting the change: %w", err)
+		return changed, fmt.Errorf("counting the change: %w", err)
 	}
 	return changed, nil
+}
+
+// findingTargets are the arrays of items, stores and platforms whose findings are replaced.
+type findingTargets struct{ items, stores, platforms any }
+
+// findingsOf is the condition that selects the findings of the targets.
+const findingsOf = `(item_id = ANY (?) AND store_id = 0 OR item_id = 0 AND store_id = ANY (?)) AND platform = ANY (?)`
+
+func (t findingTargets) args() []any { return []any{t.items, t.stores, t.platforms} }
+
+func distinct(ids []int64) []int64 {
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // differences returns the findings that were removed or added.
@@ -76,26 +100,27 @@ func differences(before []findingRow, found map[findingRow]bool) (list []finding
 	return slices.AppendSeq(list, maps.Keys(added))
 }
 
-// writeFindings replaces the findings against items. An error replaces a warning of the same rule.
-func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, items []int64, inspected []string,
+// writeFindings replaces the findings of the targets. An error replaces a warning of the same rule.
+func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, of findingTargets,
 	found map[findingRow]bool) error {
-	if _, err := tx.ExecContext(ctx,
-		`DELETE FROM platform_findings WHERE business_id = ? AND item_id = ANY (?) AND platform = ANY (?)`,
-		business, postgres.Array(items), postgres.Array(inspected)); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_findings WHERE business_id = ? AND `+findingsOf,
+		append([]any{business}, of.args()...)...); err != nil {
 		return fmt.Errorf("removing findings: %w", err)
 	}
-	ids, columns := make([]int64, 0, len(found)), [3][]string{}
+	items, stores, columns := make([]int64, 0, len(found)), make([]int64, 0, len(found)), [5][]string{}
 	warnings := make([]bool, 0, len(found))
 	for row := range found {
-		ids, warnings = append(ids, row.Item), append(warnings, row.Warning)
-		columns[0], columns[1], columns[2] = append(columns[0], row.Platform), append(columns[1], row.Rule),
-			append(columns[2], row.Message)
+		items, stores, warnings = append(items, row.Item), append(stores, row.Store), append(warnings, row.Warning)
+		for i, text := range []string{row.Platform, row.Rule, row.Message, row.Entity, row.RefID} {
+			columns[i] = append(columns[i], text)
+		}
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO platform_findings
-			(business_id, item_id, platform, rule, message, warning)
-		SELECT ?, * FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[], ?::boolean[]) AS f (id, p, r, m, warning)
-		ORDER BY warning ON CONFLICT DO NOTHING`, business, postgres.Array(ids), postgres.Array(columns[0]),
-		postgres.Array(columns[1]), postgres.Array(columns[2]), postgres.Array(warnings)); err != nil {
+	if _, err := tx.ExecContext(ctx, queries.With("write_findings", postgres.Args{
+		"business": business, "items": postgres.Array(items), "stores": postgres.Array(stores),
+		"warnings": postgres.Array(warnings), "platforms": postgres.Array(columns[0]),
+		"rules": postgres.Array(columns[1]), "messages": postgres.Array(columns[2]),
+		"entities": postgres.Array(columns[3]), "refs": postgres.Array(columns[4]),
+	})); err != nil {
 		return fmt.Errorf("writing findings: %w", err)
 	}
 	return nil
@@ -105,10 +130,43 @@ func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, i
 func ReadFindings(ctx context.Context, tx bun.IDB, condition string, business core.BusinessID,
 	args ...any) (list []findingRow, err error) {
 	return postgres.Collect(ctx, tx, "reading findings", func(row *findingRow) []any {
-		return []any{&row.Item, &row.Platform, &row.Rule, &row.Message, &row.Warning}
+		return []any{&row.Item, &row.Store, &row.Platform, &row.Rule, &row.Message, &row.Warning, &row.Entity,
+			&row.RefID}
 	},
 		bun.SafeQuery(
-			`SELECT item_id, platform, rule, message, warning FROM platform_findings
+			`SELECT item_id, store_id, platform, rule, message, warning, entity, ref_id FROM platform_findings
 			WHERE business_id = ? AND `+condition,
 			append([]any{business}, args...)...))
+}
+
+// PublishChecked marks the stores whose findings changed for publication. A platform lists or delists them.
+func PublishChecked(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores []int64) error {
+	if len(stores) == 0 {
+		return nil
+	}
+	_, err := MarkDue(ctx, db, tx, Selector{
+		Reference: work.ID, fromRequest: work.Kind == core.MenuJob,
+		Condition: PublishedOn + ` AND store.business_id = ? AND store.id = ANY (?::bigint[])`,
+		Args:      []any{work.Business, postgres.Array(stores)},
+	})
+	return err
+}
+
+// RecheckStores queues a recheck of each platform that has a finding against one of the stores.
+func RecheckStores(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, ids []int64) error {
+	found, err := ReadFindings(ctx, tx, `item_id = 0 AND store_id = ANY (?)`, business, postgres.Array(ids))
+	if err != nil {
+		return err
+	}
+	platforms := make([]string, len(found))
+	for i, f := range found {
+		platforms[i] = f.Platform
+	}
+	slices.Sort(platforms)
+	for _, platform := range slices.Compact(platforms) {
+		if err := Recheck(ctx, db, tx, business, platform); err != nil {
+			return err
+		}
+	}
+	return nil
 }

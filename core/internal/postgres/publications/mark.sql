@@ -106,3 +106,31 @@ SELECT
     AND NOT EXISTS (
         SELECT 1 FROM platform_findings WHERE business_id = ?business AND platform = ?platform
     )
+
+-- name: write_findings
+-- Stores findings. An error replaces a warning of the same rule.
+INSERT INTO platform_findings (
+    business_id, item_id, store_id, platform, rule, message, warning, entity, ref_id
+)
+SELECT
+    ?business,
+    found.item,
+    found.store,
+    found.platform,
+    found.rule,
+    found.message,
+    found.warning,
+    found.entity,
+    found.ref
+FROM unnest(
+    ?items::bigint[],
+    ?stores::bigint[],
+    ?platforms::text[],
+    ?rules::text[],
+    ?messages::text[],
+    ?warnings::boolean[],
+    ?entities::text[],
+    ?refs::text[]
+) AS found (item, store, platform, rule, message, warning, entity, ref)
+ORDER BY found.warning
+ON CONFLICT DO NOTHING

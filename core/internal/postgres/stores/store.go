@@ -206,7 +206,11 @@ func (s Store) write(ctx context.Context, tx bun.Conn, work core.Job, changes []
 			return fmt.Errorf("creating stores: %w", err)
 		}
 	}
-	return publications.PublishStores(ctx, s.db, tx, work, publications.WrittenStores{IDs: ids, At: now})
+	if err := publications.PublishStores(ctx, s.db, tx, work,
+		publications.WrittenStores{IDs: ids, At: now}); err != nil {
+		return err
+	}
+	return publications.RecheckStores(ctx, s.db, tx, work.Business, ids)
 }
 
 func writeStore(c *postgres.CopyWriter, change *store.Change) {
