@@ -243,6 +243,9 @@ func newHubSamples() hubSamples {
 				{Credential: "partner", RenewedAt: minutesAgo(5), ExpiresAt: minutesAgo(-55)},
 				{Credential: "partner", Store: hostile + long, RenewedAt: minutesAgo(70), FailedAt: minutesAgo(1),
 					Failure: "the aggregator rejected the credentials"}},
+			Polls: []console.PlatformPoll{
+				{Poll: "orders", AttemptedAt: minutesAgo(1), Failed: true, Message: long, DueAt: minutesAgo(-2)},
+				{Poll: "stores", Store: hostile + long, DueAt: minutesAgo(-1)}},
 			Version:    strings.Repeat("a", 32),
 			RejectedAt: minutesAgo(3), Rejection: "the header x-signature is not right",
 			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", InEvents: true},

@@ -1,2 +1,2 @@
-DROP TABLE outcome_tasks, call_attempts, call_queue, calls;
+DROP TABLE outcome_tasks, call_attempts, polls, call_queue, calls;
 DROP FUNCTION extend_location_trail();

@@ -77,6 +77,23 @@ CREATE TRIGGER location_trail BEFORE UPDATE ON call_queue
     FOR EACH ROW WHEN (NEW.kind = 'rider_location' AND OLD.payload <> '' AND NEW.payload <> OLD.payload)
     EXECUTE FUNCTION extend_location_trail();
 
+-- The polls of platforms, whose next runs are rows of call_queue.
+CREATE TABLE polls (
+    business_id  bigint NOT NULL,
+    platform     text NOT NULL,
+    poll         text NOT NULL,              -- name, as the plugin declares it
+    store_id     bigint NOT NULL DEFAULT 0,  -- 0: of the platform
+    plugin       text NOT NULL DEFAULT '',   -- whose cursor it is
+    cursor       text NOT NULL DEFAULT '',   -- for the next run, from the plugin
+    seen         bytea NOT NULL DEFAULT '',  -- digests of the messages of the last successful run, 16 bytes each
+    attempted_at timestamptz,                -- the last attempt; null: none yet
+    failures     integer NOT NULL DEFAULT 0, -- failed runs since the last successful one
+    message      text NOT NULL DEFAULT '',   -- of the last attempt, for people
+    failed       boolean NOT NULL DEFAULT false, -- the last attempt
+    PRIMARY KEY (business_id, platform, poll, store_id),
+    FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
 CREATE TABLE call_attempts (
     business_id      bigint NOT NULL,
     call_id          uuid NOT NULL,

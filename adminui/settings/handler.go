@@ -239,6 +239,7 @@ func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, fil
 				strings.Join(problems, ", "))})
 	}
 	head.Causes = append(head.Causes, tokenCauses(platform, about.Tokens)...)
+	head.Causes = append(head.Causes, pollCauses(platform)...)
 	if v.MayAct() {
 		head.Buttons = aliasButtons(v, platform)
 	}

@@ -60,7 +60,7 @@ func (h *Host) fetchSubject(ctx context.Context, call relay.Call, in relay.Inbou
 	if err != nil {
 		return plugin, subject, nil, err
 	}
-	about := h.inbound(plugin.ID(), in.Kind)
+	about := h.messageKind(plugin.ID(), in.Kind)
 	if about == nil {
 		return plugin, subject, nil, core.Errorf(core.NotFound,
 			"the plugin of platform %s has no callback of the kind %q", call.Platform, in.Kind)

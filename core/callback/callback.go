@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -36,6 +37,11 @@ type Actions interface {
 	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
 }
 
+// Outcomes applies the outcomes that aggregators report after their response.
+type Outcomes interface {
+	Settle(ctx context.Context, business core.BusinessID, platform string, r outcome.Report) (outcome.Effect, error)
+}
+
 // Rejections notifies platforms of rejected orders.
 type Rejections interface {
 	Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error
@@ -46,6 +52,7 @@ type Desk struct {
 	Intake     Intake
 	Orders     Orders
 	Actions    Actions
+	Outcomes   Outcomes
 	Stores     PlatformStores
 	Rejections Rejections
 	Log        *slog.Logger
@@ -63,8 +70,23 @@ func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (
 		return refused("the cancellation is stored", err)
 	case m.Outcome != nil:
 		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
+	case m.Report != nil:
+		return d.settle(ctx, caller, *m.Report)
 	}
 	return "nothing to do: " + m.Ignored, nil
+}
+
+// settle applies an outcome that a poll or a fetch found.
+func (d Desk) settle(ctx context.Context, caller relay.Caller, report outcome.Report) (string, error) {
+	if report.Reference == "" && report.StoreRefID == "" {
+		ref, err := d.Stores.StoreRef(ctx, caller.Business, caller.Platform, report.PlatformStoreID)
+		if err != nil {
+			return "", err
+		}
+		report.StoreRefID = ref
+	}
+	effect, err := d.Outcomes.Settle(ctx, caller.Business, caller.Platform, report)
+	return refused("the outcome is "+string(effect), err)
 }
 
 // refused returns the result of a change that the state of an order may refuse. It is not an error then, because no

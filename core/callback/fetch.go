@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -37,10 +36,8 @@ type Fetches struct {
 	Desk       Desk
 }
 
-// storedDirectly marks a call without a fetch, because another version of the plugin understands the request itself.
-const storedDirectly = "without a fetch: "
-
-// Plan plans a call (relay.Plugins).
+// Plan plans a call (relay.Plugins). A request with its content is stored without a fetch: a poll found it, or another
+// version of the plugin understands it.
 func (f Fetches) Plan(ctx context.Context, call relay.Call, settings []byte) (relay.Decision, error) {
 	if call.Kind != relay.InboundFetch {
 		return f.Plugins.Plan(ctx, call, settings)
@@ -54,7 +51,7 @@ func (f Fetches) Plan(ctx context.Context, call relay.Call, settings []byte) (re
 		return decisionOf(message), err
 	}
 	text, err := f.Desk.store(ctx, callerOf(call), message)
-	return relay.Decision{Skip: storedDirectly + text}, err
+	return relay.Decision{Done: text}, err
 }
 
 func decisionOf(m relay.Message) relay.Decision {
@@ -143,8 +140,7 @@ func withoutResponses(r relay.Result) relay.Result {
 
 // lostOrder returns the rejected order of a call that ended without storing what its request means.
 func lostOrder(r relay.Result) (order.Rejection, bool) {
-	direct := strings.HasPrefix(r.Message, storedDirectly)
-	if r.State != relay.Failed && (r.State != relay.Skipped || direct) {
+	if r.State != relay.Failed && r.State != relay.Skipped {
 		return order.Rejection{}, false
 	}
 	code := core.Unavailable
@@ -152,7 +148,10 @@ func lostOrder(r relay.Result) (order.Rejection, bool) {
 		code = core.Invalid
 	}
 	var payload relay.InboundFetchPayload
-	_ = json.Unmarshal(r.Call.Payload, &payload) // without an id, the order is only counted
+	_ = json.Unmarshal(r.Call.Payload, &payload)                                                // without an id, the order is only counted
+	if payload.Poll != "" && cmp.Or(r.Outcome.PlatformOrderID, payload.PlatformOrderID) == "" { // perhaps no order
+		return order.Rejection{}, false
+	}
 	rejection := order.NewRejection(core.Errorf(code, "fetching the order failed: %s", r.Message), nil)
 	rejection.Business, rejection.Platform = r.Call.Business, r.Call.Platform
 	rejection.PlatformOrderID = cmp.Or(r.Outcome.PlatformOrderID, payload.PlatformOrderID)

@@ -135,6 +135,8 @@ func TestLostFetchesAreRejectedOrders(t *testing.T) {
 	d := &desk{}
 	direct, err := (&desk{message: relay.Message{Ignored: "a ping"}}).fetches().Plan(t.Context(), fetch, nil)
 	require.NoError(t, err)
+	polled := fetch
+	polled.Payload = []byte(`{"poll":"news"}`)
 	attempt := func(body string) *relay.Attempt { return &relay.Attempt{ResponseBody: []byte(body)} }
 	refused := relay.Outcome{State: relay.OutcomeFailed, PlatformOrderID: "L-2"}
 	require.NoError(t, Queue{Queue: d, Orders: d}.Finish(t.Context(), core.ID{}, []relay.Result{
@@ -143,10 +145,12 @@ func TestLostFetchesAreRejectedOrders(t *testing.T) {
 		{Call: fetch, State: relay.Failed, Message: "status 500"},
 		{Call: fetch, State: relay.Failed, Message: "no item", Outcome: refused},
 		{Call: fetch, State: relay.Skipped, Message: "the platform has no plugin"},
-		{Call: fetch, State: relay.Skipped, Message: direct.Skip},
+		{Call: fetch, State: relay.Done, Message: direct.Done},
+		{Call: polled, State: relay.Failed, Message: "no item"},
 		{Call: relay.Call{Kind: relay.OrderStatus}, State: relay.Failed, Attempt: attempt("no")},
 	}))
-	require.Equal(t, []string{"done", "", "waiting", "down", "failed", "failed", "skipped", "skipped", "failed", "no"},
+	require.Equal(t, []string{"done", "", "waiting", "down", "failed", "failed", "skipped", "done", "failed",
+		"failed", "no"},
 		d.finished)
 	rejection := order.Rejection{Business: 1, Platform: "linked", PlatformOrderID: "L-1",
 		Reason: "fetching the order failed: status 500", HubFault: true}

@@ -21,6 +21,18 @@ type PlatformSettings struct {
 	Version    string               // changes with every update
 	Aliases    []core.PlatformAlias // its other names
 	Tokens     []PlatformToken      // of the credentials of its plugin
+	Polls      []PlatformPoll       // those that fail first
+}
+
+// PlatformPoll is the state of a poll of an aggregator.
+type PlatformPoll struct {
+	Poll        string
+	Store       string    // ref_id; "": of the platform
+	AttemptedAt time.Time // zero: never
+	Failed      bool      // the last attempt
+	Message     string    // its result
+	DueAt       time.Time // when it is due next; zero: it is not scheduled
+	Running     bool
 }
 
 // PlatformToken is the state of an access token. It has no token.

@@ -283,6 +283,23 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 		})
 }
 
+// PlanPoll plans a run of a poll.
+func (p Plugin) PlanPoll(ctx context.Context, s Subject, r *sdk.PollRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return requestDecision(ctx, p, newRequest("Polls.Plan", s, r),
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanPoll(ctx, r) })
+}
+
+// InterpretPoll interprets the response to a poll.
+func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest,
+	response *sdk.Response) (*sdk.PollResult, error) {
+	r.Call = s.call()
+	return invoke(ctx, p, newRequest("Polls.Interpret", s, r, response),
+		func(ctx context.Context, i *instance) (*sdk.PollResult, error) {
+			return i.client.InterpretPoll(ctx, r, response)
+		})
+}
+
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()

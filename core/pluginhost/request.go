@@ -48,7 +48,7 @@ func newRequest(call string, s Subject, content ...proto.Message) request {
 }
 
 // volatileFields are the fields of a content that can differ between retries.
-var volatileFields = []protoreflect.Name{"call", "received_at", "headers"}
+var volatileFields = []protoreflect.Name{"call", "received_at", "headers", "polled_at"}
 
 // identify returns what identifies the request to a build.
 func (r request) identify(p installedPlugin) Request {

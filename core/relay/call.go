@@ -65,6 +65,8 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		reason := "planning the call failed: " + core.PublicMessage(err)
 		e.absent.mark(c.Plugin, e.Plugins, e.Clock.Now(), reason)
 		return delayUnavailable(c, reason, e.Clock.Now())
+	case decision.Done != "":
+		return Result{Call: c, State: Done, Message: decision.Done, FinishedAt: e.Clock.Now()}
 	case decision.Plan == nil:
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
 			FinishedAt: e.Clock.Now()}
@@ -81,7 +83,7 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 func (e *Engine) dispatcher(c Call) Dispatcher {
 	d := Dispatcher{Sender: e.Sender, Tokens: e.Tokens, Rates: e.Rates, Clock: e.Clock, Log: e.Log,
 		SaveSteps: e.SaveSteps}
-	if c.Kind == InboundFetch && e.Fetcher != nil {
+	if (c.Kind == InboundFetch || c.Kind == Poll) && e.Fetcher != nil {
 		d.Sender = e.Fetcher
 	}
 	return d

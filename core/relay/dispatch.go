@@ -99,7 +99,8 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, 
 // evaluate returns the result of an attempt, with the plugin's interpretation if there is a response.
 func (x *exchange) evaluate(ctx context.Context, attempt Attempt, response Response, interpret Interpret) Result {
 	var outcome Outcome
-	fetched := x.call.Kind != InboundFetch || x.plan.Success.failure(response) == "" // else there is nothing to read
+	fetches := x.call.Kind == InboundFetch || x.call.Kind == Poll
+	fetched := !fetches || x.plan.Success.failure(response) == "" // else there is nothing to read
 	if attempt.ErrorClass == "" && fetched {
 		ctx, cancel := context.WithTimeout(ctx, planTimeout)
 		defer cancel()
@@ -300,7 +301,7 @@ func (x *exchange) maxWait(ctx context.Context) time.Duration {
 
 // storeRefID returns the ref_id of the store of a call, or "" if it is unknown.
 func (c Call) storeRefID() string {
-	if c.Order.StoreRefID != "" || c.Kind != StoreAction && c.Kind != ItemAction {
+	if c.Order.StoreRefID != "" || c.Kind != StoreAction && c.Kind != ItemAction && c.Kind != Poll {
 		return c.Order.StoreRefID
 	}
 	var payload PlatformStore

@@ -60,7 +60,7 @@ type Dependencies struct {
 	Plugins   Plugins
 	Platforms Platforms
 	Sender    Sender
-	Fetcher   Sender // of InboundFetch, which reads longer responses
+	Fetcher   Sender // of InboundFetch and Poll, which read longer responses
 	Tokens    AccessTokens
 	Rates     Rates
 	Clock     core.Clock

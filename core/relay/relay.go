@@ -30,6 +30,8 @@ const (
 	OrderStatus Kind = "order_status"
 	// InboundFetch fetches the content of an inbound request with only a link.
 	InboundFetch Kind = "inbound_fetch"
+	// Poll asks for what the aggregator does not send by itself. It stays in the queue, and has no record in calls.
+	Poll Kind = "poll"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"
 	// StoreAction opens or closes a store. ItemAction enables or disables its items and options.
@@ -125,6 +127,7 @@ type ActionPayload struct {
 type InboundFetchPayload struct {
 	PlatformOrderID string `json:"platform_order_id,omitzero"`
 	Request         []byte `json:"request,omitempty"` // the stored InboundRequest; empty after the call is done
+	Poll            string `json:"poll,omitzero"`     // that found the request; "": the aggregator sent it
 }
 
 // ItemsOOSPayload is the payload of an ItemsOOS call.
@@ -237,10 +240,11 @@ type Success struct {
 	Final    []int
 }
 
-// Decision is a plan, or a reason to send nothing.
+// Decision is a plan, or a reason to send nothing. With Done, the call is done without a request.
 type Decision struct {
 	Plan *Plan
 	Skip string
+	Done string
 }
 
 // Response is the aggregator's response.
@@ -261,6 +265,7 @@ type Outcome struct {
 	CustomerPhone string      // of an action that asks for it, and of ItemsOOS: a number that reaches the customer
 	Pin           string      // of ItemsOOS: the code to enter after dialling
 	Rejected      []Rejection // of an ItemAction that is done
+	Polled        *Polled     // of a Poll that is done
 
 	// Of a pending outcome, except of an action: the aggregator's id of the task, and when the outcome is overdue.
 	Task         string

@@ -219,6 +219,9 @@ func checkSettingsIsolation(ctx context.Context, s *session) error {
 
 // callOf returns the Call of a request, or nil if it has none.
 func callOf(m proto.Message) *pb.Call {
+	if interpreted, ok := m.(interface{ GetPoll() *pb.PollRequest }); ok {
+		return interpreted.GetPoll().GetCall()
+	}
 	request, ok := m.(interface{ GetCall() *pb.Call })
 	if !ok {
 		return nil

@@ -70,6 +70,15 @@ func sampleRequests(about *sdk.Description) []Request {
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
 			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
 	}
+	for _, name := range samplePolls(about) {
+		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: "S-1",
+			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: "S-1",
+				Kind: pb.OutcomeKind_OUTCOME_KIND_MENU, ExpiresAt: 1700000900000}}}} {
+			poll.Call, poll.PolledAt = call, 1700000000000
+			list = append(list, Request{"Polls.Plan", poll},
+				Request{"Polls.Interpret", &pb.InterpretPollRequest{Poll: poll, Response: response}})
+		}
+	}
 	for _, request := range sampleInbound(about) {
 		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
 			Request{"Orders.TranslateFetched",
@@ -109,11 +118,23 @@ var sampleBodies = [][2]string{{"application/json", `{}`}, {"application/x-www-f
 	{"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b--\r\n"},
 	{"application/xml; charset=utf-8", `<?xml version="1.0"?><a b="1"/>`}, {"", "\xff"}}
 
+// samplePolls returns the names of the declared polls, and one that is not declared.
+func samplePolls(about *sdk.Description) []string {
+	names := []string{"unknown"}
+	for _, poll := range about.GetPolls() {
+		names = append(names, poll.GetName())
+	}
+	return names
+}
+
 // sampleInbound returns requests of each declared kind and each content type.
 func sampleInbound(about *sdk.Description) (list []*pb.InboundRequest) {
 	kinds := []string{"unknown"}
 	for _, inbound := range about.GetInbound() {
 		kinds = append(kinds, inbound.GetKind())
+	}
+	for _, poll := range about.GetPolls() {
+		kinds = append(kinds, poll.GetName())
 	}
 	for _, kind := range kinds {
 		for _, sample := range sampleBodies {

@@ -595,6 +595,7 @@ type Description struct {
 	Inbound        []*Inbound             `protobuf:"bytes,11,rep,name=inbound,proto3" json:"inbound,omitempty"`
 	Limits         *Limits                `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
 	Credentials    []*Credential          `protobuf:"bytes,13,rep,name=credentials,proto3" json:"credentials,omitempty"`
+	Polls          []*Poll                `protobuf:"bytes,14,rep,name=polls,proto3" json:"polls,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -720,6 +721,92 @@ func (x *Description) GetCredentials() []*Credential {
 	return nil
 }
 
+func (x *Description) GetPolls() []*Poll {
+	if x != nil {
+		return x.Polls
+	}
+	return nil
+}
+
+// Poll is a poll of the aggregator: the hub plans it by Polls.Plan, sends it, and has
+// Polls.Interpret read the response. It needs the capabilities poll and
+// order_translate.
+type Poll struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // lower-case letters, digits and underscores; not a kind of inbound
+	Description   string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	PeriodSeconds uint32                 `protobuf:"varint,3,opt,name=period_seconds,json=periodSeconds,proto3" json:"period_seconds,omitempty"` // from the end of a run to the next one: 15 to 86400
+	PerStore      bool                   `protobuf:"varint,4,opt,name=per_store,json=perStore,proto3" json:"per_store,omitempty"`                // a run for each store that the platform lists, with a cursor of its own
+	OnlyPending   bool                   `protobuf:"varint,5,opt,name=only_pending,json=onlyPending,proto3" json:"only_pending,omitempty"`       // no run while no outcome of a request is pending
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Poll) Reset() {
+	*x = Poll{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Poll) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Poll) ProtoMessage() {}
+
+func (x *Poll) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Poll.ProtoReflect.Descriptor instead.
+func (*Poll) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Poll) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Poll) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Poll) GetPeriodSeconds() uint32 {
+	if x != nil {
+		return x.PeriodSeconds
+	}
+	return 0
+}
+
+func (x *Poll) GetPerStore() bool {
+	if x != nil {
+		return x.PerStore
+	}
+	return false
+}
+
+func (x *Poll) GetOnlyPending() bool {
+	if x != nil {
+		return x.OnlyPending
+	}
+	return false
+}
+
 // VocabularyGroup declares a key-value group of items or options.
 type VocabularyGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -733,7 +820,7 @@ type VocabularyGroup struct {
 
 func (x *VocabularyGroup) Reset() {
 	*x = VocabularyGroup{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[2]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +832,7 @@ func (x *VocabularyGroup) String() string {
 func (*VocabularyGroup) ProtoMessage() {}
 
 func (x *VocabularyGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[2]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +845,7 @@ func (x *VocabularyGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VocabularyGroup.ProtoReflect.Descriptor instead.
 func (*VocabularyGroup) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *VocabularyGroup) GetGroup() string {
@@ -802,7 +889,7 @@ type VocabularyKey struct {
 
 func (x *VocabularyKey) Reset() {
 	*x = VocabularyKey{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +901,7 @@ func (x *VocabularyKey) String() string {
 func (*VocabularyKey) ProtoMessage() {}
 
 func (x *VocabularyKey) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +914,7 @@ func (x *VocabularyKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VocabularyKey.ProtoReflect.Descriptor instead.
 func (*VocabularyKey) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *VocabularyKey) GetName() string {
@@ -876,7 +963,7 @@ type ActionOffer struct {
 
 func (x *ActionOffer) Reset() {
 	*x = ActionOffer{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +975,7 @@ func (x *ActionOffer) String() string {
 func (*ActionOffer) ProtoMessage() {}
 
 func (x *ActionOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +988,7 @@ func (x *ActionOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionOffer.ProtoReflect.Descriptor instead.
 func (*ActionOffer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ActionOffer) GetName() string {
@@ -957,7 +1044,7 @@ type Endpoint struct {
 
 func (x *Endpoint) Reset() {
 	*x = Endpoint{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1056,7 @@ func (x *Endpoint) String() string {
 func (*Endpoint) ProtoMessage() {}
 
 func (x *Endpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1069,7 @@ func (x *Endpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
 func (*Endpoint) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Endpoint) GetName() string {
@@ -1040,7 +1127,7 @@ type RateLimit struct {
 
 func (x *RateLimit) Reset() {
 	*x = RateLimit{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1139,7 @@ func (x *RateLimit) String() string {
 func (*RateLimit) ProtoMessage() {}
 
 func (x *RateLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1152,7 @@ func (x *RateLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RateLimit.ProtoReflect.Descriptor instead.
 func (*RateLimit) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RateLimit) GetRequests() uint32 {
@@ -1101,7 +1188,7 @@ type Secret struct {
 
 func (x *Secret) Reset() {
 	*x = Secret{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1200,7 @@ func (x *Secret) String() string {
 func (*Secret) ProtoMessage() {}
 
 func (x *Secret) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1213,7 @@ func (x *Secret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Secret.ProtoReflect.Descriptor instead.
 func (*Secret) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Secret) GetName() string {
@@ -1168,7 +1255,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1267,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1280,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Credential) GetName() string {
@@ -1290,7 +1377,7 @@ type OAuth2 struct {
 
 func (x *OAuth2) Reset() {
 	*x = OAuth2{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1389,7 @@ func (x *OAuth2) String() string {
 func (*OAuth2) ProtoMessage() {}
 
 func (x *OAuth2) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1402,7 @@ func (x *OAuth2) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OAuth2.ProtoReflect.Descriptor instead.
 func (*OAuth2) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *OAuth2) GetGrant() TokenGrant {
@@ -1421,7 +1508,7 @@ type RequestSignature struct {
 
 func (x *RequestSignature) Reset() {
 	*x = RequestSignature{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1520,7 @@ func (x *RequestSignature) String() string {
 func (*RequestSignature) ProtoMessage() {}
 
 func (x *RequestSignature) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1533,7 @@ func (x *RequestSignature) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestSignature.ProtoReflect.Descriptor instead.
 func (*RequestSignature) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RequestSignature) GetSecret() string {
@@ -1547,7 +1634,7 @@ type Inbound struct {
 
 func (x *Inbound) Reset() {
 	*x = Inbound{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1559,7 +1646,7 @@ func (x *Inbound) String() string {
 func (*Inbound) ProtoMessage() {}
 
 func (x *Inbound) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1572,7 +1659,7 @@ func (x *Inbound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbound.ProtoReflect.Descriptor instead.
 func (*Inbound) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Inbound) GetKind() string {
@@ -1724,7 +1811,7 @@ type InboundToken struct {
 
 func (x *InboundToken) Reset() {
 	*x = InboundToken{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1823,7 @@ func (x *InboundToken) String() string {
 func (*InboundToken) ProtoMessage() {}
 
 func (x *InboundToken) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1836,7 @@ func (x *InboundToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboundToken.ProtoReflect.Descriptor instead.
 func (*InboundToken) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *InboundToken) GetEndpoint() string {
@@ -1805,7 +1892,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1904,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1917,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Limits) GetMemoryMb() uint32 {
@@ -1852,7 +1939,7 @@ var File_servery_plugin_v1_description_proto protoreflect.FileDescriptor
 const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\n" +
 	"#servery/plugin/v1/description.proto\x12\x11servery.plugin.v1\x1a\x1bservery/plugin/v1/jwt.proto\"\x11\n" +
-	"\x0fDescribeRequest\"\xdb\x04\n" +
+	"\x0fDescribeRequest\"\x8a\x05\n" +
 	"\vDescription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
@@ -1869,7 +1956,14 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	" \x03(\v2\x19.servery.plugin.v1.SecretR\asecrets\x124\n" +
 	"\ainbound\x18\v \x03(\v2\x1a.servery.plugin.v1.InboundR\ainbound\x121\n" +
 	"\x06limits\x18\f \x01(\v2\x19.servery.plugin.v1.LimitsR\x06limits\x12?\n" +
-	"\vcredentials\x18\r \x03(\v2\x1d.servery.plugin.v1.CredentialR\vcredentials\"\x93\x01\n" +
+	"\vcredentials\x18\r \x03(\v2\x1d.servery.plugin.v1.CredentialR\vcredentials\x12-\n" +
+	"\x05polls\x18\x0e \x03(\v2\x17.servery.plugin.v1.PollR\x05polls\"\xa3\x01\n" +
+	"\x04Poll\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12%\n" +
+	"\x0eperiod_seconds\x18\x03 \x01(\rR\rperiodSeconds\x12\x1b\n" +
+	"\tper_store\x18\x04 \x01(\bR\bperStore\x12!\n" +
+	"\fonly_pending\x18\x05 \x01(\bR\vonlyPending\"\x93\x01\n" +
 	"\x0fVocabularyGroup\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x17\n" +
 	"\aon_item\x18\x02 \x01(\bR\x06onItem\x12\x1b\n" +
@@ -2037,7 +2131,7 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 }
 
 var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(ValueRule)(0),            // 0: servery.plugin.v1.ValueRule
 	(TokenGrant)(0),           // 1: servery.plugin.v1.TokenGrant
@@ -2051,51 +2145,53 @@ var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(InboundEncoding)(0),      // 9: servery.plugin.v1.InboundEncoding
 	(*DescribeRequest)(nil),   // 10: servery.plugin.v1.DescribeRequest
 	(*Description)(nil),       // 11: servery.plugin.v1.Description
-	(*VocabularyGroup)(nil),   // 12: servery.plugin.v1.VocabularyGroup
-	(*VocabularyKey)(nil),     // 13: servery.plugin.v1.VocabularyKey
-	(*ActionOffer)(nil),       // 14: servery.plugin.v1.ActionOffer
-	(*Endpoint)(nil),          // 15: servery.plugin.v1.Endpoint
-	(*RateLimit)(nil),         // 16: servery.plugin.v1.RateLimit
-	(*Secret)(nil),            // 17: servery.plugin.v1.Secret
-	(*Credential)(nil),        // 18: servery.plugin.v1.Credential
-	(*OAuth2)(nil),            // 19: servery.plugin.v1.OAuth2
-	(*RequestSignature)(nil),  // 20: servery.plugin.v1.RequestSignature
-	(*Inbound)(nil),           // 21: servery.plugin.v1.Inbound
-	(*InboundToken)(nil),      // 22: servery.plugin.v1.InboundToken
-	(*Limits)(nil),            // 23: servery.plugin.v1.Limits
-	nil,                       // 24: servery.plugin.v1.OAuth2.ParametersEntry
-	(*JsonWebToken)(nil),      // 25: servery.plugin.v1.JsonWebToken
+	(*Poll)(nil),              // 12: servery.plugin.v1.Poll
+	(*VocabularyGroup)(nil),   // 13: servery.plugin.v1.VocabularyGroup
+	(*VocabularyKey)(nil),     // 14: servery.plugin.v1.VocabularyKey
+	(*ActionOffer)(nil),       // 15: servery.plugin.v1.ActionOffer
+	(*Endpoint)(nil),          // 16: servery.plugin.v1.Endpoint
+	(*RateLimit)(nil),         // 17: servery.plugin.v1.RateLimit
+	(*Secret)(nil),            // 18: servery.plugin.v1.Secret
+	(*Credential)(nil),        // 19: servery.plugin.v1.Credential
+	(*OAuth2)(nil),            // 20: servery.plugin.v1.OAuth2
+	(*RequestSignature)(nil),  // 21: servery.plugin.v1.RequestSignature
+	(*Inbound)(nil),           // 22: servery.plugin.v1.Inbound
+	(*InboundToken)(nil),      // 23: servery.plugin.v1.InboundToken
+	(*Limits)(nil),            // 24: servery.plugin.v1.Limits
+	nil,                       // 25: servery.plugin.v1.OAuth2.ParametersEntry
+	(*JsonWebToken)(nil),      // 26: servery.plugin.v1.JsonWebToken
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
-	12, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
-	14, // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
-	15, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
-	17, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
-	21, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
-	23, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
-	18, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
-	13, // 7: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
-	0,  // 8: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
-	16, // 9: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
-	19, // 10: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
-	20, // 11: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
-	25, // 12: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
-	1,  // 13: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
-	2,  // 14: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
-	24, // 15: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
-	3,  // 16: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
-	4,  // 17: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
-	5,  // 18: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
-	6,  // 19: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
-	7,  // 20: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	9,  // 21: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
-	8,  // 22: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
-	22, // 23: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	13, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
+	15, // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
+	16, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
+	18, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
+	22, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
+	24, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
+	19, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
+	12, // 7: servery.plugin.v1.Description.polls:type_name -> servery.plugin.v1.Poll
+	14, // 8: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
+	0,  // 9: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
+	17, // 10: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
+	20, // 11: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
+	21, // 12: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
+	26, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
+	1,  // 14: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
+	2,  // 15: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
+	25, // 16: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
+	3,  // 17: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
+	4,  // 18: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
+	5,  // 19: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
+	6,  // 20: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
+	7,  // 21: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
+	9,  // 22: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	8,  // 23: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
+	23, // 24: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -2104,7 +2200,7 @@ func file_servery_plugin_v1_description_proto_init() {
 		return
 	}
 	file_servery_plugin_v1_jwt_proto_init()
-	file_servery_plugin_v1_description_proto_msgTypes[8].OneofWrappers = []any{
+	file_servery_plugin_v1_description_proto_msgTypes[9].OneofWrappers = []any{
 		(*Credential_Oauth2)(nil),
 		(*Credential_Signature)(nil),
 		(*Credential_Jwt)(nil),
@@ -2115,7 +2211,7 @@ func file_servery_plugin_v1_description_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
 			NumEnums:      10,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

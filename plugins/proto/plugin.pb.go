@@ -38,7 +38,7 @@ var File_servery_plugin_v1_plugin_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
-	"\x1eservery/plugin/v1/plugin.proto\x12\x11servery.plugin.v1\x1a\x1eservery/plugin/v1/action.proto\x1a$servery/plugin/v1/availability.proto\x1a#servery/plugin/v1/description.proto\x1a\x1eservery/plugin/v1/health.proto\x1a\x1cservery/plugin/v1/menu.proto\x1a\x1dservery/plugin/v1/order.proto\x1a\x1cservery/plugin/v1/plan.proto\x1a\x1dservery/plugin/v1/rider.proto2\xcd\x02\n" +
+	"\x1eservery/plugin/v1/plugin.proto\x12\x11servery.plugin.v1\x1a\x1eservery/plugin/v1/action.proto\x1a$servery/plugin/v1/availability.proto\x1a#servery/plugin/v1/description.proto\x1a\x1eservery/plugin/v1/health.proto\x1a\x1cservery/plugin/v1/menu.proto\x1a\x1dservery/plugin/v1/order.proto\x1a\x1cservery/plugin/v1/plan.proto\x1a\x1cservery/plugin/v1/poll.proto\x1a\x1dservery/plugin/v1/rider.proto2\xcd\x02\n" +
 	"\x06Plugin\x12N\n" +
 	"\bDescribe\x12\".servery.plugin.v1.DescribeRequest\x1a\x1e.servery.plugin.v1.Description\x12V\n" +
 	"\tConfigure\x12#.servery.plugin.v1.ConfigureRequest\x1a$.servery.plugin.v1.ConfigureResponse\x12O\n" +
@@ -72,7 +72,10 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"PlanAction\x12 .servery.plugin.v1.ActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Z\n" +
 	"\x11InterpretResponse\x12#.servery.plugin.v1.InterpretRequest\x1a .servery.plugin.v1.ActionOutcome\x12b\n" +
-	"\x11InterpretCallback\x12+.servery.plugin.v1.InterpretCallbackRequest\x1a .servery.plugin.v1.ActionOutcomeB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x11InterpretCallback\x12+.servery.plugin.v1.InterpretCallbackRequest\x1a .servery.plugin.v1.ActionOutcome2\xa1\x01\n" +
+	"\x05Polls\x12C\n" +
+	"\x04Plan\x12\x1e.servery.plugin.v1.PollRequest\x1a\x1b.servery.plugin.v1.Decision\x12S\n" +
+	"\tInterpret\x12'.servery.plugin.v1.InterpretPollRequest\x1a\x1d.servery.plugin.v1.PollResultB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var file_servery_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),          // 0: servery.plugin.v1.DescribeRequest
@@ -94,17 +97,20 @@ var file_servery_plugin_v1_plugin_proto_goTypes = []any{
 	(*RiderLocationRequest)(nil),     // 16: servery.plugin.v1.RiderLocationRequest
 	(*ActionRequest)(nil),            // 17: servery.plugin.v1.ActionRequest
 	(*InterpretCallbackRequest)(nil), // 18: servery.plugin.v1.InterpretCallbackRequest
-	(*Description)(nil),              // 19: servery.plugin.v1.Description
-	(*ConfigureResponse)(nil),        // 20: servery.plugin.v1.ConfigureResponse
-	(*Health)(nil),                   // 21: servery.plugin.v1.Health
-	(*DrainResponse)(nil),            // 22: servery.plugin.v1.DrainResponse
-	(*FindingsChunk)(nil),            // 23: servery.plugin.v1.FindingsChunk
-	(*RenderedChunk)(nil),            // 24: servery.plugin.v1.RenderedChunk
-	(*PublishOutcome)(nil),           // 25: servery.plugin.v1.PublishOutcome
-	(*Decision)(nil),                 // 26: servery.plugin.v1.Decision
-	(*Translation)(nil),              // 27: servery.plugin.v1.Translation
-	(*ItemsOOSOutcome)(nil),          // 28: servery.plugin.v1.ItemsOOSOutcome
-	(*ActionOutcome)(nil),            // 29: servery.plugin.v1.ActionOutcome
+	(*PollRequest)(nil),              // 19: servery.plugin.v1.PollRequest
+	(*InterpretPollRequest)(nil),     // 20: servery.plugin.v1.InterpretPollRequest
+	(*Description)(nil),              // 21: servery.plugin.v1.Description
+	(*ConfigureResponse)(nil),        // 22: servery.plugin.v1.ConfigureResponse
+	(*Health)(nil),                   // 23: servery.plugin.v1.Health
+	(*DrainResponse)(nil),            // 24: servery.plugin.v1.DrainResponse
+	(*FindingsChunk)(nil),            // 25: servery.plugin.v1.FindingsChunk
+	(*RenderedChunk)(nil),            // 26: servery.plugin.v1.RenderedChunk
+	(*PublishOutcome)(nil),           // 27: servery.plugin.v1.PublishOutcome
+	(*Decision)(nil),                 // 28: servery.plugin.v1.Decision
+	(*Translation)(nil),              // 29: servery.plugin.v1.Translation
+	(*ItemsOOSOutcome)(nil),          // 30: servery.plugin.v1.ItemsOOSOutcome
+	(*ActionOutcome)(nil),            // 31: servery.plugin.v1.ActionOutcome
+	(*PollResult)(nil),               // 32: servery.plugin.v1.PollResult
 }
 var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: servery.plugin.v1.Plugin.Describe:input_type -> servery.plugin.v1.DescribeRequest
@@ -130,31 +136,35 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	17, // 20: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
 	6,  // 21: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
 	18, // 22: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	19, // 23: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	20, // 24: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	21, // 25: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	22, // 26: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	23, // 27: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	24, // 28: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	25, // 29: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	26, // 30: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
-	26, // 31: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	26, // 32: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	25, // 33: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	27, // 34: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	27, // 35: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
-	26, // 36: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	25, // 37: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
-	26, // 38: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	26, // 39: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
-	28, // 40: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
-	26, // 41: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	26, // 42: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	26, // 43: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	29, // 44: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	29, // 45: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	23, // [23:46] is the sub-list for method output_type
-	0,  // [0:23] is the sub-list for method input_type
+	19, // 23: servery.plugin.v1.Polls.Plan:input_type -> servery.plugin.v1.PollRequest
+	20, // 24: servery.plugin.v1.Polls.Interpret:input_type -> servery.plugin.v1.InterpretPollRequest
+	21, // 25: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	22, // 26: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	23, // 27: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	24, // 28: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	25, // 29: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	26, // 30: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	27, // 31: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	28, // 32: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	28, // 33: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	28, // 34: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	27, // 35: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	29, // 36: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	29, // 37: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
+	28, // 38: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	27, // 39: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
+	28, // 40: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	28, // 41: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	30, // 42: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	28, // 43: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	28, // 44: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	28, // 45: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	31, // 46: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	31, // 47: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	28, // 48: servery.plugin.v1.Polls.Plan:output_type -> servery.plugin.v1.Decision
+	32, // 49: servery.plugin.v1.Polls.Interpret:output_type -> servery.plugin.v1.PollResult
+	25, // [25:50] is the sub-list for method output_type
+	0,  // [0:25] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -172,6 +182,7 @@ func file_servery_plugin_v1_plugin_proto_init() {
 	file_servery_plugin_v1_menu_proto_init()
 	file_servery_plugin_v1_order_proto_init()
 	file_servery_plugin_v1_plan_proto_init()
+	file_servery_plugin_v1_poll_proto_init()
 	file_servery_plugin_v1_rider_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -181,7 +192,7 @@ func file_servery_plugin_v1_plugin_proto_init() {
 			NumEnums:      0,
 			NumMessages:   0,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   7,
 		},
 		GoTypes:           file_servery_plugin_v1_plugin_proto_goTypes,
 		DependencyIndexes: file_servery_plugin_v1_plugin_proto_depIdxs,

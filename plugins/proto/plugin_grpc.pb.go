@@ -1384,3 +1384,155 @@ var Actions_ServiceDesc = grpc.ServiceDesc{
 	Streams:  []grpc.StreamDesc{},
 	Metadata: "servery/plugin/v1/plugin.proto",
 }
+
+const (
+	Polls_Plan_FullMethodName      = "/servery.plugin.v1.Polls/Plan"
+	Polls_Interpret_FullMethodName = "/servery.plugin.v1.Polls/Interpret"
+)
+
+// PollsClient is the client API for Polls service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Polls asks an aggregator for what it does not send by itself.
+type PollsClient interface {
+	// Plan plans the requests of a run. With skip, the poll is not due until the next
+	// period. Capability poll.
+	Plan(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*Decision, error)
+	// Interpret reads the response, which is a success by the plan's success rule.
+	// Capability poll.
+	Interpret(ctx context.Context, in *InterpretPollRequest, opts ...grpc.CallOption) (*PollResult, error)
+}
+
+type pollsClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewPollsClient(cc grpc.ClientConnInterface) PollsClient {
+	return &pollsClient{cc}
+}
+
+func (c *pollsClient) Plan(ctx context.Context, in *PollRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Polls_Plan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *pollsClient) Interpret(ctx context.Context, in *InterpretPollRequest, opts ...grpc.CallOption) (*PollResult, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PollResult)
+	err := c.cc.Invoke(ctx, Polls_Interpret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// PollsServer is the server API for Polls service.
+// All implementations must embed UnimplementedPollsServer
+// for forward compatibility.
+//
+// Polls asks an aggregator for what it does not send by itself.
+type PollsServer interface {
+	// Plan plans the requests of a run. With skip, the poll is not due until the next
+	// period. Capability poll.
+	Plan(context.Context, *PollRequest) (*Decision, error)
+	// Interpret reads the response, which is a success by the plan's success rule.
+	// Capability poll.
+	Interpret(context.Context, *InterpretPollRequest) (*PollResult, error)
+	mustEmbedUnimplementedPollsServer()
+}
+
+// UnimplementedPollsServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedPollsServer struct{}
+
+func (UnimplementedPollsServer) Plan(context.Context, *PollRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method Plan not implemented")
+}
+func (UnimplementedPollsServer) Interpret(context.Context, *InterpretPollRequest) (*PollResult, error) {
+	return nil, status.Error(codes.Unimplemented, "method Interpret not implemented")
+}
+func (UnimplementedPollsServer) mustEmbedUnimplementedPollsServer() {}
+func (UnimplementedPollsServer) testEmbeddedByValue()               {}
+
+// UnsafePollsServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to PollsServer will
+// result in compilation errors.
+type UnsafePollsServer interface {
+	mustEmbedUnimplementedPollsServer()
+}
+
+func RegisterPollsServer(s grpc.ServiceRegistrar, srv PollsServer) {
+	// If the following call panics, it indicates UnimplementedPollsServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Polls_ServiceDesc, srv)
+}
+
+func _Polls_Plan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PollRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PollsServer).Plan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Polls_Plan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PollsServer).Plan(ctx, req.(*PollRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Polls_Interpret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterpretPollRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PollsServer).Interpret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Polls_Interpret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PollsServer).Interpret(ctx, req.(*InterpretPollRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Polls_ServiceDesc is the grpc.ServiceDesc for Polls service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Polls_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "servery.plugin.v1.Polls",
+	HandlerType: (*PollsServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Plan",
+			Handler:    _Polls_Plan_Handler,
+		},
+		{
+			MethodName: "Interpret",
+			Handler:    _Polls_Interpret_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "servery/plugin/v1/plugin.proto",
+}

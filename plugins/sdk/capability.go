@@ -21,6 +21,7 @@ const (
 	CapabilityOrderOOSResult   = "order_items_oos_result"
 	CapabilityOrderStatus      = "order_status"
 	CapabilityOrderTranslate   = "order_translate"
+	CapabilityPoll             = "poll"
 	CapabilityRiderLocation    = "rider_location"
 	CapabilityRiderStatus      = "rider_status"
 	CapabilityStoreAction      = "store_action"
@@ -41,6 +42,8 @@ var methods = map[string]string{
 	"Orders.InterpretItemsOOS":     CapabilityOrderOOSResult,
 	"Riders.PlanStatus":            CapabilityRiderStatus,
 	"Riders.PlanLocation":          CapabilityRiderLocation,
+	"Polls.Plan":                   CapabilityPoll,
+	"Polls.Interpret":              CapabilityPoll,
 	"Availability.PlanStore":       CapabilityStoreAction,
 	"Availability.PlanItems":       CapabilityItemAction,
 	"Availability.InterpretAnswer": CapabilityAvailability,
@@ -78,6 +81,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
 	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))
 	add(CapabilityOrderTranslate, implements[OrderTranslator](p))
+	add(CapabilityPoll, implements[Poller](p))
 	add(CapabilityRiderLocation, implements[RiderLocationPlanner](p))
 	add(CapabilityRiderStatus, implements[RiderStatusPlanner](p))
 	add(CapabilityStoreAction, implements[StoreActionPlanner](p))

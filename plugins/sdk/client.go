@@ -28,6 +28,7 @@ type Client struct {
 	riders       pb.RidersClient
 	actions      pb.ActionsClient
 	availability pb.AvailabilityClient
+	polls        pb.PollsClient
 }
 
 // NewClient returns a client for a connection, which must use DialOptions.
@@ -36,7 +37,7 @@ func NewClient(conn grpc.ClientConnInterface) *Client {
 		Chunk: ChunkSize, conn: conn,
 		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
 		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn),
-		availability: pb.NewAvailabilityClient(conn),
+		availability: pb.NewAvailabilityClient(conn), polls: pb.NewPollsClient(conn),
 	}
 }
 

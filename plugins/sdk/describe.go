@@ -42,6 +42,7 @@ func CheckDescription(d *Description) error {
 	for i, inbound := range d.GetInbound() {
 		c.inbound(fmt.Sprintf("inbound[%d] (kind %q)", i, inbound.GetKind()), inbound, d)
 	}
+	c.polls(d)
 	return c.err()
 }
 

@@ -33,6 +33,8 @@ func CheckResult(d *Description, answer proto.Message) error {
 		if a.GetOutcome() != nil {
 			c.reported(a.GetOutcome())
 		}
+	case *PollResult:
+		c.polled(a)
 	case *pb.FindingsChunk:
 		for _, f := range a.GetFindings() {
 			c.check(f.GetRule() != "" && f.GetMessage() != "", "the finding of %s %q: needs a rule and a message",

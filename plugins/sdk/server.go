@@ -89,6 +89,7 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterRidersServer(r, ridersService{s: s})
 	pb.RegisterActionsServer(r, actionsService{s: s})
 	pb.RegisterAvailabilityServer(r, availabilityService{s: s})
+	pb.RegisterPollsServer(r, pollsService{s: s})
 }
 
 const (

@@ -44,6 +44,9 @@ func Summary(about *Description) string {
 	for _, i := range about.GetInbound() {
 		row("receives", i.GetKind()+": "+DescribeInbound(i))
 	}
+	for _, p := range about.GetPolls() {
+		row("polls", fmt.Sprintf("%s: every %d s", p.GetName(), p.GetPeriodSeconds()))
+	}
 	row("limits", fmt.Sprintf("%d MB, %d calls at a time", about.GetLimits().GetMemoryMb(),
 		about.GetLimits().GetInFlight()))
 	return text.String()

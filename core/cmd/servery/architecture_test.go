@@ -82,12 +82,12 @@ var allowedImports = []struct {
 // capabilities may import those before them in the list.
 var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "step",
 	"outcome", "relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "callback",
-	"pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue",
+	"poll", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue",
 	"retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",
-	"calls", "messages", "deliveries", "stores", "menus", "aliases", "availability", "orders", "customers", "outcomes",
+	"calls", "messages", "polls", "deliveries", "stores", "menus", "aliases", "availability", "orders", "customers", "outcomes",
 	"consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -16,8 +17,10 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/polls"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
+	"github.com/servery-hub/servery/core/poll"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -53,20 +56,32 @@ func (h *Hub) buildTokens() {
 func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
-	queue, stored := newCallStore(h.db), orders.New(h.db)
-	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db),
+	queue, stored, runs := newCallStore(h.db), orders.New(h.db), polls.New(h.db)
+	desk := callback.Desk{Intake: h.intake, Orders: stored, Actions: orders.NewActions(h.db), Outcomes: h.outcomes,
 		Stores: platforms.NewCallers(h.db), Rejections: queue, Log: h.log}
 	fetcher := webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched,
 		KeepLimit: maxFetched}, h.guard, clock)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
-		Queue: callback.Queue{Queue: queue, Orders: stored}, SaveSteps: queue.SaveSteps,
-		Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host, Requests: messages.New(h.db),
-			Desk: desk},
+		Queue: poll.Queue{Queue: callback.Queue{Queue: queue, Orders: stored}, Polls: config.Host, Runs: runs},
+		Plugins: poll.Caller{Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host,
+			Requests: messages.New(h.db), Desk: desk}, Polls: config.Host, Runs: runs},
+		SaveSteps: queue.SaveSteps,
 		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher},
 		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
+}
+
+// schedulePolls queues the polls of the plugins that run here.
+func (h *Hub) schedulePolls(ctx context.Context) (err error) {
+	if h.relay == nil {
+		return nil
+	}
+	for plugin, declared := range h.config.Host.RunningPolls() {
+		err = errors.Join(err, polls.New(h.db).Schedule(ctx, plugin, declared))
+	}
+	return err
 }
 
 // actionDesk accepts feature actions, from the API and from the console.

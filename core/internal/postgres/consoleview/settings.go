@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/polls"
 )
 
 // ListPlatforms returns the settings of a business's platforms, sorted by name.
@@ -36,6 +37,9 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		}
 	}
 	if err := c.addTokens(ctx, business, list, indexes); err != nil {
+		return nil, err
+	}
+	if err := c.addPolls(ctx, business, list, indexes); err != nil {
 		return nil, err
 	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
@@ -69,6 +73,18 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		}
 	}
 	return list, rows.Err()
+}
+
+// addPolls adds the state of polls to the platforms of a list.
+func (c Store) addPolls(ctx context.Context, business core.BusinessID, list []console.PlatformSettings,
+	indexes map[string]int) error {
+	found, err := polls.New(c.db).List(ctx, business)
+	for _, p := range found {
+		if i, known := indexes[p.Platform]; known {
+			list[i].Polls = append(list[i].Polls, p.PlatformPoll)
+		}
+	}
+	return err
 }
 
 // addTokens adds the state of access tokens to the platforms of a list.

@@ -25,25 +25,12 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Add queues the fetch of a request's content, unless the same request waits. A request without the id of an order
-// waits for no other.
+// Add queues the fetch of a request's content, unless the same request waits.
 func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error {
-	now := s.db.Clock().Now()
-	call := outbox.Call{Business: in.Business, ID: core.NewID(now), Kind: relay.InboundFetch, Platform: in.Platform,
-		Actor: "platform:" + in.Platform, At: now}
-	call.OrderingKey = relay.InboundKey(in.Platform, platformOrderID)
-	if platformOrderID == "" {
-		call.OrderingKey = relay.InboundKey(in.Platform, "/"+call.ID.String())
-	}
 	in.Nonce = relay.Nonce{}
-	text, err := json.Marshal(in, jsontext.AllowInvalidUTF8(true))
+	call, err := s.Call(in, relay.InboundFetchPayload{PlatformOrderID: platformOrderID})
 	if err != nil {
-		return fmt.Errorf("storing a request of an aggregator: %w", err)
-	}
-	call.Payload, err = json.Marshal(relay.InboundFetchPayload{PlatformOrderID: platformOrderID,
-		Request: s.db.Compress(text)})
-	if err != nil {
-		return fmt.Errorf("storing a request of an aggregator: %w", err)
+		return err
 	}
 	err = outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		waits, err := s.waits(ctx, tx, call, in)
@@ -56,6 +43,26 @@ func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID
 		return fmt.Errorf("storing a request of an aggregator: %w", err)
 	}
 	return nil
+}
+
+// Call returns the call that handles a request. One without the id of an order waits for no other.
+func (s Store) Call(in relay.InboundRequest, payload relay.InboundFetchPayload) (call outbox.Call, err error) {
+	now := s.db.Clock().Now()
+	call = outbox.Call{Business: in.Business, ID: core.NewID(now), Kind: relay.InboundFetch, Platform: in.Platform,
+		Actor: "platform:" + in.Platform, At: now}
+	call.OrderingKey = relay.InboundKey(in.Platform, payload.PlatformOrderID)
+	if payload.PlatformOrderID == "" {
+		call.OrderingKey = relay.InboundKey(in.Platform, "/"+call.ID.String())
+	}
+	text, err := json.Marshal(in, jsontext.AllowInvalidUTF8(true))
+	if err == nil {
+		payload.Request = s.db.Compress(text)
+		call.Payload, err = json.Marshal(payload)
+	}
+	if err != nil {
+		return call, fmt.Errorf("storing a request of an aggregator: %w", err)
+	}
+	return call, nil
 }
 
 // waits reports whether the same request already waits. Its headers do not count, because a repeat has another date and

@@ -71,8 +71,11 @@ SELECT
     ),
     (SELECT count(*) FROM (SELECT 1 FROM delivery_queue delivery WHERE ?is_held LIMIT 100000) counted),
     (SELECT count(*) FROM endpoint_circuits WHERE probing_since IS NOT NULL),
-    -- Calls to aggregators, and the age of the oldest due one.
-    (SELECT count(*) FROM (SELECT 1 FROM call_queue WHERE available_at < 'infinity' LIMIT 100000) counted),
+    -- Calls to aggregators, without polls, which stay in the queue. The age of the oldest due one.
+    (
+        SELECT count(*)
+        FROM (SELECT 1 FROM call_queue WHERE available_at < 'infinity' AND kind <> 'poll' LIMIT 100000) counted
+    ),
     (
         SELECT extract(epoch FROM ?now - min(due_at))::float8
         FROM call_queue
