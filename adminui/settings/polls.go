@@ -13,7 +13,7 @@ import (
 // maxPolls bounds the polls that the page of a platform shows. Those that fail come first.
 const maxPolls = 20
 
-// pollFacts returns when each poll last asked the aggregator, with which result, and when it is due next.
+// pollFacts returns the time and the result of the last attempt of each poll, and when it is due next.
 func pollFacts(v *shell.PageContext, platform console.PlatformSettings) (facts []ui.Fact) {
 	for i, poll := range platform.Polls {
 		if i == maxPolls {

@@ -1,4 +1,4 @@
-// Package poll polls aggregators that do not send everything by themselves. A poll is a call of the relay that stays in
+// Package poll polls aggregators that do not send everything. A poll is a call of the relay that stays in
 // its queue: after each run it is due again. The messages that it finds are handled like requests of the aggregator.
 package poll
 
@@ -59,8 +59,9 @@ type Plugins interface {
 type Runs interface {
 	// Read returns the run of a leased call. It returns NotFound if the platform does not list its store any more.
 	Read(ctx context.Context, call relay.Call) (Run, error)
-	// Finish stores how a run ended, in one transaction: its messages, its cursor, and when the poll is due next, which
-	// next returns for the number of failed runs before. It stores nothing if the owner has lost the lease.
+	// Finish stores how a run ended, in one transaction: its messages, its cursor, and when the poll is due next. The
+	// function next returns that time for the number of failed runs before. Finish stores nothing if the owner has lost
+	// the lease.
 	Finish(ctx context.Context, owner core.ID, end End, next func(failures int) time.Time) error
 }
 

@@ -30,7 +30,7 @@ const (
 	OrderStatus Kind = "order_status"
 	// InboundFetch fetches the content of an inbound request with only a link.
 	InboundFetch Kind = "inbound_fetch"
-	// Poll asks for what the aggregator does not send by itself. It stays in the queue, and has no record in calls.
+	// Poll requests messages that the aggregator does not send. It stays in the queue, and has no record in calls.
 	Poll Kind = "poll"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"

@@ -31,7 +31,7 @@ type (
 	PolledMessage = pb.PolledMessage
 )
 
-// Poller polls an aggregator that does not send all by itself. The description
+// Poller polls an aggregator that does not send everything. The description
 // declares the polls. The hub runs each when it is due, and stores the cursor.
 type Poller interface {
 	// PlanPoll plans the requests of a run.
