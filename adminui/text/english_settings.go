@@ -145,7 +145,7 @@ const (
 	MenuFailed        = "Failed"
 	ChangeFailed      = "Last change failed"
 	MenuWaits         = "Waiting"
-	MenuOwn           = "fetched by the website or app"
+	MenuOwn           = "website or app fetches it"
 	NoSuchStore       = "Store not found"
 	NoSuchStoreText   = "There is no store with this ref_id."
 	PublishNow        = "Publish now"

@@ -22,7 +22,7 @@ const (
 	Platform        = "Platform"
 	Platforms       = "Platforms"
 	ServedBy        = "Served by"
-	ServedByOwn     = "the merchant itself (own website or app)"
+	ServedByOwn     = "the merchant's website or app"
 	ServedByPlugin  = "plugin %s"
 	StoreRefHint    = "ref_id of the store, its code in the POS"
 	Live            = "Open"
