@@ -84,6 +84,15 @@ func TestOnlyAdminsEraseAndExport(t *testing.T) {
 	assert.Contains(t, page, "Several people may have this name")
 }
 
+func TestManyOrdersAreCountedInPart(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/customers/phone-00000000000000aa/")
+	assert.Contains(t, page, "at least 200")
+	assert.Contains(t, page, "of more than 200 orders, with 410 event deliveries and 0 calls of these")
+	assert.Contains(t, page, "may use one contact for many customers")
+}
+
 func TestErasureNeedsTheShownNumberOfOrders(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

@@ -28,7 +28,13 @@ func (f *fake) OrdersOfCustomer(_ context.Context, _ core.BusinessID, subject cu
 	return firstN(f.orders, limit), f.broken
 }
 
-func (f *fake) CustomerExtent(_ context.Context, _ core.BusinessID, _ customer.Subject) (customer.Extent, error) {
+// manyOrders is the hash of a contact with more orders than are counted.
+const manyOrders = 0xaa
+
+func (f *fake) CustomerExtent(_ context.Context, _ core.BusinessID, of customer.Subject) (customer.Extent, error) {
+	if of.Hash == manyOrders {
+		return customer.Extent{Orders: customer.MaxCounted, More: true, Deliveries: 410}, f.broken
+	}
 	if len(f.orders) == 0 {
 		return customer.Extent{}, f.broken
 	}

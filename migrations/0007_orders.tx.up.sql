@@ -24,7 +24,8 @@ CREATE TABLE orders (
     escalated_at      timestamptz,                      -- when its acknowledgement became overdue
     created_at        timestamptz NOT NULL,
     updated_at        timestamptz NOT NULL,
-    customer_hashes   bigint[] NOT NULL DEFAULT '{}',   -- of phone, email and name; keyed by businesses.customer_key
+    -- Of phone, email and name, keyed by businesses.customer_key. Null: that key could not be opened.
+    customer_hashes   bigint[] DEFAULT '{}',
     erased_at         timestamptz,                      -- when its personal data was erased; null: never
     PRIMARY KEY (business_id, id),
     UNIQUE (business_id, platform, platform_order_id)
@@ -38,6 +39,7 @@ CREATE INDEX orders_scheduled ON orders (business_id, placed_event) WHERE schedu
 
 -- A GIN index collects new entries and sorts them in later, so that intake pays less than for a row for each hash.
 CREATE INDEX orders_by_customer ON orders USING gin (customer_hashes);
+CREATE INDEX orders_without_hashes ON orders (business_id, id) WHERE customer_hashes IS NULL;
 
 -- Requests to erase the personal data of a customer. A replica works on those that are not done.
 CREATE TABLE customer_erasures (

@@ -190,12 +190,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 func facts(extent customer.Extent) (list []ui.Fact) {
+	number := func(n int) string { return ui.Number(n) }
+	if extent.More {
+		number = func(n int) string { return fmt.Sprintf(text.CustomerAtLeast, ui.Number(n)) }
+	}
 	for _, f := range []struct {
 		label string
 		n     int
 	}{{text.Orders, extent.Orders}, {text.Deliveries, extent.Deliveries}, {text.Calls, extent.Calls},
 		{text.CustomerUnfinished, extent.Unfinished}, {text.CustomerErased, extent.Erased}} {
-		list = append(list, ui.Fact{Label: f.label, Cell: ui.T(ui.Number(f.n))})
+		list = append(list, ui.Fact{Label: f.label, Cell: ui.T(number(f.n))})
 	}
 	return list
 }
@@ -208,7 +212,11 @@ func buttons(v *shell.PageContext, subject customer.Subject, extent customer.Ext
 	if extent.ToErase() == 0 && subject.Kind != customer.Order {
 		return list
 	}
-	help := fmt.Sprintf(text.CustomerEraseSay, ui.Count(max(extent.ToErase(), 1), text.OneOrder, text.Orders_),
+	say := text.CustomerEraseSay
+	if extent.More {
+		say = text.CustomerEraseMany
+	}
+	help := fmt.Sprintf(say, ui.Count(max(extent.ToErase(), 1), text.OneOrder, text.Orders_),
 		ui.Count(extent.Deliveries, text.OneDelivery, text.Deliveries_),
 		ui.Count(extent.Calls, text.CustomerCall, text.CustomerCalls))
 	if extent.Unfinished > 0 {

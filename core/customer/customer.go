@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
@@ -84,8 +85,11 @@ func (x Index) Hashes(name, email, phone string) []int64 {
 	return hashes
 }
 
-// Array returns Hashes in the form of a PostgreSQL array.
+// Array returns Hashes in the form of a PostgreSQL array. Without a key it is empty.
 func (x Index) Array(name, email, phone string) string {
+	if len(x.Key) == 0 {
+		return ""
+	}
 	text := []byte{'{'}
 	for i, hash := range x.Hashes(name, email, phone) {
 		if i > 0 {
@@ -94,6 +98,15 @@ func (x Index) Array(name, email, phone string) string {
 		text = strconv.AppendInt(text, hash, 10)
 	}
 	return string(append(text, '}'))
+}
+
+// ArrayOfOrder returns Array for the customer of a placed order. A body that cannot be read has none.
+func (x Index) ArrayOfOrder(placed []byte) string {
+	var body struct {
+		Customer Identity `json:"customer"`
+	}
+	_ = json.Unmarshal(placed, &body)
+	return x.Array(body.Customer.Name, body.Customer.Email, body.Customer.Phone)
 }
 
 // maxText bounds the text of a search in bytes.

@@ -17,8 +17,12 @@ type Extent struct {
 	Erased     int // of the orders, earlier
 	Unfinished int // of the orders: with a delivery or call that has not ended
 	Deliveries int
-	Calls      int // to aggregators
+	Calls      int  // to aggregators
+	More       bool // there are more orders than MaxCounted, and only these were counted
 }
+
+// MaxCounted bounds the orders of a customer that are counted. Aggregators may send one number for all customers.
+const MaxCounted = 200
 
 // ToErase returns the number of orders with personal data.
 func (e Extent) ToErase() int { return e.Orders - e.Erased }

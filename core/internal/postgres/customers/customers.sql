@@ -61,10 +61,27 @@ JOIN orders ON orders.business_id = ?business AND orders.id = page.id
 JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
 ORDER BY orders.created_at DESC, orders.id DESC
 
+-- name: orders_without_hashes
+-- Locks orders whose customer hashes are unknown, with their events. Another replica may work on them: then they are
+-- skipped.
+SELECT orders.id, coalesce(event.body, '') AS body
+FROM orders
+LEFT JOIN events event ON event.business_id = orders.business_id AND event.id = orders.placed_event
+WHERE orders.business_id = ?business AND orders.customer_hashes IS NULL
+ORDER BY orders.id
+LIMIT ?limit
+FOR UPDATE OF orders SKIP LOCKED
+
 -- name: extent
--- How many orders and calls match a condition.
+-- How many orders and calls match a condition, up to a number of orders.
 WITH
 -- include: found
+,
+counted AS MATERIALIZED (
+    SELECT *
+    FROM found
+    LIMIT ?most
+)
 SELECT
     count(*),
     count(found.erased_at),
@@ -74,17 +91,17 @@ SELECT
     ),
     (
         SELECT count(*)
-        FROM found called
+        FROM counted called
         JOIN calls call ON call.business_id = ?business AND call.order_id = called.id
     )
-FROM found
+FROM counted found
 
 -- name: events_of_customer
--- The events of the orders that match a condition.
+-- The events of orders that match a condition.
 WITH
 -- include: found
 SELECT event.id
-FROM found
+FROM (SELECT id FROM found LIMIT ?most) found
 JOIN events event ON event.business_id = ?business AND event.order_id = found.id
 
 -- name: deliveries_of_events

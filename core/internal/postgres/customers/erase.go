@@ -57,6 +57,9 @@ func (s Store) EraseCustomer(ctx context.Context, business core.BusinessID, subj
 			return fmt.Errorf("storing an erasure: %w", err)
 		}
 		change.Object, change.After = subject.Object(), map[string]any{"orders": extent.ToErase()}
+		if extent.More {
+			change.After["more"] = true
+		}
 		return s.db.RecordAudit(ctx, tx, change)
 	})
 	if err != nil {
@@ -141,7 +144,7 @@ func (s Store) eraseSome(ctx context.Context, tx bun.Conn, e *openErasure) error
 	if err := s.eraseOrders(ctx, tx, e.business, orders); err != nil {
 		return err
 	}
-	waiting, err := remaining(ctx, tx, due)
+	waiting, err := remaining(ctx, tx, selection{e.business, matchingOrUnknown(e.subject), e.at})
 	if err != nil {
 		return err
 	}

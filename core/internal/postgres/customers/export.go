@@ -45,7 +45,7 @@ func (s Store) ExportOrder(ctx context.Context, business core.BusinessID, id int
 	only.Add(true, "orders.id = ?", id)
 	var ids []core.ID
 	if err := in.NewRaw(queries.With("events_of_customer", postgres.Args{
-		"business": business, "only": only,
+		"business": business, "only": only, "most": 1,
 	})).Scan(ctx, &ids); err != nil {
 		return e, fmt.Errorf("reading the events of an order: %w", err)
 	}

@@ -61,6 +61,15 @@ func matching(subject customer.Subject) (only postgres.Conditions) {
 	return only
 }
 
+// matchingOrUnknown is the condition that a row of orders is of the subject, or may be: its hashes are unknown.
+func matchingOrUnknown(subject customer.Subject) (only postgres.Conditions) {
+	if subject.Kind == customer.Order {
+		return matching(subject)
+	}
+	only.Add(true, "(orders.customer_hashes @> ARRAY[?::bigint] OR orders.customer_hashes IS NULL)", subject.Hash)
+	return only
+}
+
 // OrdersOfCustomer returns orders of a customer, the newest first.
 //
 // The statements of this package run as the owner of the tables. PostgreSQL uses no GIN index below the policies of
@@ -77,18 +86,21 @@ func (s Store) OrdersOfCustomer(ctx context.Context, business core.BusinessID, s
 	})))
 }
 
-// CustomerExtent returns how much is stored about a customer.
+// CustomerExtent returns how much is stored about a customer. It counts at most customer.MaxCounted orders.
 func (s Store) CustomerExtent(ctx context.Context, business core.BusinessID,
 	subject customer.Subject) (extent customer.Extent, err error) {
 	err = s.db.Bun().QueryRowContext(ctx, queries.With("extent", postgres.Args{
-		"business": business, "only": matching(subject), "now": s.db.Clock().Now(),
+		"business": business, "only": matching(subject), "now": s.db.Clock().Now(), "most": customer.MaxCounted + 1,
 	})).Scan(&extent.Orders, &extent.Erased, &extent.Unfinished, &extent.Calls)
 	if err != nil {
 		return extent, fmt.Errorf("counting the orders of a customer: %w", err)
 	}
+	if extent.More = extent.Orders > customer.MaxCounted; extent.More {
+		extent.Orders = customer.MaxCounted
+	}
 	var events []core.ID
 	if err := s.db.Bun().NewRaw(queries.With("events_of_customer", postgres.Args{
-		"business": business, "only": matching(subject),
+		"business": business, "only": matching(subject), "most": customer.MaxCounted,
 	})).Scan(ctx, &events); err != nil {
 		return extent, fmt.Errorf("reading the events of a customer: %w", err)
 	}

@@ -32,7 +32,8 @@ accepted AS (
         to_timestamp(nullif(due, 0) / 1000.0),
         kind,
         unnotified,
-        customer::bigint[]
+        -- Empty: the customer key could not be opened.
+        nullif(customer, '')::bigint[]
     FROM unnest(
         ?order_businesses::bigint[], ?order_ids::bigint[], ?platforms::text[], ?refs::text[], ?stores::bigint[],
         ?bulks::boolean[], ?delivery_types::text[], ?flags::smallint[], ?placed_events::uuid[], ?actors::text[],
