@@ -79,6 +79,7 @@ CREATE TABLE order_states (
     reason_code    text NOT NULL,
     prep_time_mins integer,
     actor          text NOT NULL,    -- such as key:pos
+    items          text,             -- JSON: the items because of which it was cancelled; null: none are named
     PRIMARY KEY (business_id, order_id, n)
 );
 

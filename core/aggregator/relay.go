@@ -51,10 +51,19 @@ func decodePayload[P any](call relay.Call) (p P, err error) {
 }
 
 func orderForPlugin(o relay.Order) *pb.Order {
-	return &pb.Order{
+	order := &pb.Order{
 		OrderId: o.ID, PlatformOrderId: o.PlatformOrderID, StoreRefId: o.StoreRefID,
 		PlatformStoreId: o.PlatformStoreID, OrderType: o.Kind, DeliveryType: o.DeliveryMode, IsBulkOrder: o.Bulk,
 	}
+	for _, line := range o.Lines {
+		item := &pb.OrderItem{RefId: line.RefID, LineId: line.LineID, Quantity: line.Quantity}
+		for _, option := range line.Options {
+			item.Options = append(item.Options,
+				&pb.OrderOption{RefId: option.RefID, LineId: option.LineID, Quantity: option.Quantity})
+		}
+		order.Items = append(order.Items, item)
+	}
+	return order
 }
 
 func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -115,7 +124,8 @@ func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 		order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
 	}
 	return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted,
-		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode, ChangedAt: p.At})
+		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode, ChangedAt: p.At,
+		OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
 }
 
 func planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -125,7 +135,8 @@ func planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 		return nil, err
 	}
 	return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: orderForPlugin(call.Order),
-		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At})
+		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At,
+		OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
 }
 
 func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,

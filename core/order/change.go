@@ -21,6 +21,45 @@ type Change struct {
 	PrepMinutes *int64 // until the food is ready
 	Actor       string // who requests it, such as key:pos
 	Platform    string // if set, only an order of this platform matches
+	RejectedItems
+}
+
+// RejectedItems are the items and options that a cancellation by the POS names as its reason.
+type RejectedItems struct {
+	OutOfStock []ItemRef `json:"items_oos,omitempty"`
+	Invalid    []ItemRef `json:"items_invalid,omitempty"` // the POS cannot prepare them, such as after a change
+}
+
+// ItemRef is an item or option.
+type ItemRef struct {
+	RefID core.Identifier `json:"ref_id"`
+}
+
+// RefIDs returns the ref_ids of items.
+func RefIDs(items []ItemRef) (list []string) {
+	for _, item := range items {
+		list = append(list, string(item.RefID))
+	}
+	return list
+}
+
+// check checks the items of a change to a state.
+func (r RejectedItems) check(to State, p fieldPath) {
+	for _, list := range []struct {
+		field string
+		items []ItemRef
+	}{{"items_oos", r.OutOfStock}, {"items_invalid", r.Invalid}} {
+		switch {
+		case len(list.items) > 0 && to != Cancelled:
+			p.fail(list.field, "value", "is only for the status Cancelled")
+		case len(list.items) > MaxItems:
+			p.fail(list.field, "limit", fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(list.items)))
+		default:
+			for i, item := range list.items {
+				p.required(fmt.Sprintf("%s[%d].ref_id", list.field, i), string(item.RefID), maxName)
+			}
+		}
+	}
 }
 
 // DecodeChange decodes the body of a status request. Any violation rejects it with an Invalid error that names the
@@ -33,6 +72,7 @@ func DecodeChange(body []byte) (Change, error) {
 		Extra      core.ObjectOrEmptyArray[struct {
 			PrepMinutes *core.Integer `json:"prep_time_mins"`
 		}] `json:"extra"`
+		RejectedItems
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Change{}, err
@@ -40,7 +80,7 @@ func DecodeChange(body []byte) (Change, error) {
 	var v core.Violations
 	p := fieldPath{v: &v}
 	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode),
-		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
+		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes), RejectedItems: sent.RejectedItems}
 	if sent.NewState == nil {
 		p.fail("new_status", "required", "is required")
 	} else if state, known := ParseState(*sent.NewState); known {
@@ -50,6 +90,7 @@ func DecodeChange(body []byte) (Change, error) {
 	}
 	p.text("message", sent.Message, maxText)
 	p.text("reason_code", change.ReasonCode, maxName)
+	change.check(change.To, p)
 	if m := change.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
 		p.fail("extra.prep_time_mins", "range", fmt.Sprintf("must be a number of minutes from 0 to 1440, not %d", *m))
 	}
@@ -82,6 +123,7 @@ func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]b
 		ExternalChannel externalChannel `json:"external_channel"`
 		ReasonCode      string          `json:"reason_code"`
 		PrepMinutes     *int64          `json:"prep_time_mins"`
+		RejectedItems
 	}
 	return json.Marshal(struct {
 		OrderID   int64          `json:"order_id"`
@@ -96,6 +138,6 @@ func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]b
 		OrderID: subject.OrderID, PrevState: from, NewState: change.To, StoreID: subject.StoreRefID,
 		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"), Unix: at.Unix(), Message: change.Message,
 		More: additionalInfo{subject.channel(), change.ReasonCode,
-			change.PrepMinutes},
+			change.PrepMinutes, change.RejectedItems},
 	})
 }

@@ -46,6 +46,7 @@ type Step struct {
 	ReasonCode  string `json:"reason_code,omitzero"`
 	PrepMinutes *int64 `json:"prep_time_mins,omitzero"`
 	Actor       string `json:"actor,omitzero"`
+	RejectedItems
 }
 
 // APIOrder is an order in the API: its relay in the current state, and its history.

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,4 +83,21 @@ func TestStatesAreReadInAnyLetterCase(t *testing.T) {
 	}
 	_, known := ParseState("food_ready")
 	require.False(t, known)
+}
+
+func TestOnlyACancellationNamesItems(t *testing.T) {
+	const items = `"items_oos":[{"ref_id":"dal"},{"ref_id":7}],"items_invalid":[{"ref_id":"hot"}]`
+	change, err := DecodeChange([]byte(`{"new_status":"cancelled",` + items + `}`))
+	require.NoError(t, err)
+	require.Equal(t, []string{"dal", "7"}, RefIDs(change.OutOfStock))
+	require.Equal(t, []string{"hot"}, RefIDs(change.Invalid))
+	for body, want := range map[string]string{
+		`{"new_status":"Dispatched",` + items + `}`: "items_oos is only for the status Cancelled; items_invalid is " +
+			"only for the status Cancelled",
+		`{"new_status":"Cancelled","items_oos":[{}]}`: "items_oos[0].ref_id is required",
+	} {
+		_, err := DecodeChange([]byte(body))
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+		require.ErrorContains(t, err, strings.Split(want, ";")[0])
+	}
 }

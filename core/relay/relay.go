@@ -74,6 +74,14 @@ type Order struct {
 	Kind            string // such as delivery
 	DeliveryMode    string // self or partner
 	Bulk            bool
+	Lines           []OrderLine // as the order has them now
+}
+
+// OrderLine is an item of an order, or an option of an item. LineID is the platform's id of it, "" if it sent none.
+type OrderLine struct {
+	RefID, LineID string
+	Quantity      int64
+	Options       []OrderLine
 }
 
 // RiderStatusPayload is the payload of a RiderStatus call.
@@ -101,6 +109,13 @@ type OrderAcknowledgePayload struct {
 	PlatformOrderID string `json:"platform_order_id,omitzero"`
 	PlatformStoreID string `json:"platform_store_id,omitzero"`
 	At              int64  `json:"at"` // epoch milliseconds
+	RejectedRefIDs
+}
+
+// RejectedRefIDs are the ref_ids of items and options that a cancellation names as its reason.
+type RejectedRefIDs struct {
+	OutOfStock []string `json:"out_of_stock,omitempty"`
+	Invalid    []string `json:"invalid,omitempty"`
 }
 
 // OrderStatusPayload is the payload of an OrderStatus call.
@@ -110,6 +125,7 @@ type OrderStatusPayload struct {
 	PrepMinutes int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: unknown
 	ReasonCode  string `json:"reason_code,omitzero"`
 	At          int64  `json:"at"` // epoch milliseconds
+	RejectedRefIDs
 }
 
 // ActionPayload is the payload of an Action call.

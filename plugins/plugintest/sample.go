@@ -19,7 +19,9 @@ func sampleCall() *pb.Call {
 
 func sampleOrder() *pb.Order {
 	return &pb.Order{OrderId: 7001, PlatformOrderId: "90001", StoreRefId: "S-1", PlatformStoreId: "R 1/2",
-		OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true}
+		OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true,
+		Items: []*pb.OrderItem{{RefId: "I-1", LineId: "L 1/2", Quantity: 2,
+			Options: []*pb.OrderOption{{RefId: "O-1", LineId: "L-3", Quantity: 1}}}}}
 }
 
 // riderStatuses are all statuses of a rider, as in the API specification.
@@ -55,7 +57,7 @@ func sampleRequests(about *sdk.Description) []Request {
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900,
 			ChangedAt: 1700000000000}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Reason: "closed",
-			ChangedAt: 1700000000000}},
+			ChangedAt: 1700000000000, OutOfStockRefIds: []string{"I-1"}, InvalidRefIds: []string{"O-1"}}},
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, ItemRefIds: []string{"I-1", "I 2/3"},
 			OptionRefIds: []string{"O-1"}, ReportedAt: 1700000000000}},
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"},

@@ -1301,8 +1301,11 @@ type Order struct {
 	OrderType       string                 `protobuf:"bytes,5,opt,name=order_type,json=orderType,proto3" json:"order_type,omitempty"`
 	DeliveryType    string                 `protobuf:"bytes,6,opt,name=delivery_type,json=deliveryType,proto3" json:"delivery_type,omitempty"`
 	IsBulkOrder     bool                   `protobuf:"varint,7,opt,name=is_bulk_order,json=isBulkOrder,proto3" json:"is_bulk_order,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The items as the order has them now, with ref_id, line_id and quantity, and their options. Empty for an order
+	// that the hub rejected.
+	Items         []*OrderItem `protobuf:"bytes,8,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Order) Reset() {
@@ -1384,17 +1387,26 @@ func (x *Order) GetIsBulkOrder() bool {
 	return false
 }
 
+func (x *Order) GetItems() []*OrderItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
 type AcknowledgeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
-	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
-	Accepted      bool                   `protobuf:"varint,3,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                           // of a rejection
-	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`      // seconds; 0 if unknown
-	ReasonCode    string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"` // of a rejection, as the merchant's system sent it
-	ChangedAt     int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`   // when the order was accepted or rejected, epoch milliseconds
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Call             *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Order            *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
+	Accepted         bool                   `protobuf:"varint,3,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	Reason           string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                                                   // of a rejection
+	PrepTime         int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`                              // seconds; 0 if unknown
+	ReasonCode       string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`                         // of a rejection, as the merchant's system sent it
+	ChangedAt        int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                           // when the order was accepted or rejected, epoch milliseconds
+	OutOfStockRefIds []string               `protobuf:"bytes,8,rep,name=out_of_stock_ref_ids,json=outOfStockRefIds,proto3" json:"out_of_stock_ref_ids,omitempty"` // items and options that are why it was rejected
+	InvalidRefIds    []string               `protobuf:"bytes,9,rep,name=invalid_ref_ids,json=invalidRefIds,proto3" json:"invalid_ref_ids,omitempty"`              // the same, for what the store cannot prepare
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *AcknowledgeRequest) Reset() {
@@ -1476,17 +1488,33 @@ func (x *AcknowledgeRequest) GetChangedAt() int64 {
 	return 0
 }
 
+func (x *AcknowledgeRequest) GetOutOfStockRefIds() []string {
+	if x != nil {
+		return x.OutOfStockRefIds
+	}
+	return nil
+}
+
+func (x *AcknowledgeRequest) GetInvalidRefIds() []string {
+	if x != nil {
+		return x.InvalidRefIds
+	}
+	return nil
+}
+
 type OrderStatusRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
-	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
-	Status        string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"` // Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled
-	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	ChangedAt     int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`       // epoch milliseconds
-	PrepMinutes   int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // until the food is ready, sent with Acknowledged and after each change; 0 if unknown
-	ReasonCode    string                 `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`     // as the merchant's system sent it
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Call             *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Order            *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
+	Status           string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"` // Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled
+	Message          string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	ChangedAt        int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                           // epoch milliseconds
+	PrepMinutes      int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"`                     // until the food is ready, sent with Acknowledged and after each change; 0 if unknown
+	ReasonCode       string                 `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`                         // as the merchant's system sent it
+	OutOfStockRefIds []string               `protobuf:"bytes,8,rep,name=out_of_stock_ref_ids,json=outOfStockRefIds,proto3" json:"out_of_stock_ref_ids,omitempty"` // of Cancelled, as in AcknowledgeRequest
+	InvalidRefIds    []string               `protobuf:"bytes,9,rep,name=invalid_ref_ids,json=invalidRefIds,proto3" json:"invalid_ref_ids,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *OrderStatusRequest) Reset() {
@@ -1566,6 +1594,20 @@ func (x *OrderStatusRequest) GetReasonCode() string {
 		return x.ReasonCode
 	}
 	return ""
+}
+
+func (x *OrderStatusRequest) GetOutOfStockRefIds() []string {
+	if x != nil {
+		return x.OutOfStockRefIds
+	}
+	return nil
+}
+
+func (x *OrderStatusRequest) GetInvalidRefIds() []string {
+	if x != nil {
+		return x.InvalidRefIds
+	}
+	return nil
 }
 
 // ItemsOOSRequest names at least one item or option of an order that is out of stock.
@@ -1844,7 +1886,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\aPayment\x12\x16\n" +
 	"\x06option\x18\x01 \x01(\tR\x06option\x12\x16\n" +
 	"\x06amount\x18\x02 \x01(\tR\x06amount\x12\x1e\n" +
-	"\vsrvr_trx_id\x18\x03 \x01(\tR\tsrvrTrxId\"\x84\x02\n" +
+	"\vsrvr_trx_id\x18\x03 \x01(\tR\tsrvrTrxId\"\xb8\x02\n" +
 	"\x05Order\x12\x19\n" +
 	"\border_id\x18\x01 \x01(\x03R\aorderId\x12*\n" +
 	"\x11platform_order_id\x18\x02 \x01(\tR\x0fplatformOrderId\x12 \n" +
@@ -1854,7 +1896,8 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
 	"order_type\x18\x05 \x01(\tR\torderType\x12#\n" +
 	"\rdelivery_type\x18\x06 \x01(\tR\fdeliveryType\x12\"\n" +
-	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\"\x82\x02\n" +
+	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\x122\n" +
+	"\x05items\x18\b \x03(\v2\x1c.servery.plugin.v1.OrderItemR\x05items\"\xda\x02\n" +
 	"\x12AcknowledgeRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x1a\n" +
@@ -1864,7 +1907,9 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\vreason_code\x18\x06 \x01(\tR\n" +
 	"reasonCode\x12\x1d\n" +
 	"\n" +
-	"changed_at\x18\a \x01(\x03R\tchangedAt\"\x86\x02\n" +
+	"changed_at\x18\a \x01(\x03R\tchangedAt\x12.\n" +
+	"\x14out_of_stock_ref_ids\x18\b \x03(\tR\x10outOfStockRefIds\x12&\n" +
+	"\x0finvalid_ref_ids\x18\t \x03(\tR\rinvalidRefIds\"\xde\x02\n" +
 	"\x12OrderStatusRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x16\n" +
@@ -1874,7 +1919,9 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"changed_at\x18\x05 \x01(\x03R\tchangedAt\x12!\n" +
 	"\fprep_minutes\x18\x06 \x01(\x03R\vprepMinutes\x12\x1f\n" +
 	"\vreason_code\x18\a \x01(\tR\n" +
-	"reasonCode\"\xf6\x01\n" +
+	"reasonCode\x12.\n" +
+	"\x14out_of_stock_ref_ids\x18\b \x03(\tR\x10outOfStockRefIds\x12&\n" +
+	"\x0finvalid_ref_ids\x18\t \x03(\tR\rinvalidRefIds\"\xf6\x01\n" +
 	"\x0fItemsOOSRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12 \n" +
@@ -1958,18 +2005,19 @@ var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	14, // 20: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
 	10, // 21: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
 	12, // 22: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	23, // 23: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 24: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 25: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 26: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 27: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 28: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	27, // 29: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	11, // 23: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	23, // 24: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 25: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 26: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 27: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	23, // 28: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	15, // 29: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	27, // 30: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }

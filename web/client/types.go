@@ -490,6 +490,11 @@ type ItemAction struct {
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
 }
 
+// ItemRef is described in the API reference.
+type ItemRef struct {
+	RefID json.RawMessage `json:"ref_id"` // Your identifier of the item or option
+}
+
 // ItemThen is described in the API reference.
 type ItemThen struct {
 	Item          *EffectiveItem  `json:"item,omitzero"`
@@ -790,10 +795,12 @@ type OrderAnswer struct {
 
 // OrderChange is described in the API reference.
 type OrderChange struct {
-	Extra      *OrderChangeExtra `json:"extra,omitzero"`
-	Message    *string           `json:"message,omitzero"`
-	NewStatus  string            `json:"new_status"`           // The state to move to, in any letter case
-	ReasonCode *string           `json:"reason_code,omitzero"` // Stable code of the reason, for programs
+	Extra        *OrderChangeExtra `json:"extra,omitzero"`
+	ItemsInvalid []ItemRef         `json:"items_invalid,omitzero"` // With `Cancelled`: items and options that the store cannot prepare, passed on to the platform
+	ItemsOos     []ItemRef         `json:"items_oos,omitzero"`     // With `Cancelled`: items and options that are out of stock, passed on to the platform
+	Message      *string           `json:"message,omitzero"`
+	NewStatus    string            `json:"new_status"`           // The state to move to, in any letter case
+	ReasonCode   *string           `json:"reason_code,omitzero"` // Stable code of the reason, for programs
 }
 
 // OrderChangeExtra is described in the API reference.
@@ -833,6 +840,8 @@ type OrderReading struct {
 type OrderReadingHistory struct {
 	Actor        *string    `json:"actor,omitzero"` // Actor of the change, such as `key:pos`
 	At           int64      `json:"at"`             // Time in epoch milliseconds
+	ItemsInvalid []ItemRef  `json:"items_invalid,omitzero"`
+	ItemsOos     []ItemRef  `json:"items_oos,omitzero"`
 	Message      *string    `json:"message,omitzero"`
 	PrepTimeMins *int64     `json:"prep_time_mins,omitzero"`
 	ReasonCode   *string    `json:"reason_code,omitzero"`

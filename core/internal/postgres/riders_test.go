@@ -40,7 +40,7 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 		require.Contains(t, string(calls[0].Payload),
 			fmt.Sprintf(`"status":%q,"name":"Asha","phone":"5550100"`, status))
 		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery",
-			DeliveryMode: "self"}, calls[0].Order)
+			DeliveryMode: "self", Lines: []relay.OrderLine{{RefID: "curry", Quantity: 1}}}, calls[0].Order)
 		require.Equal(t, "aggregator-b", calls[0].Plugin)
 		require.Empty(t, d.claim(other), "the next call waits for this one")
 		d.finish(me, d.done(calls[0]))

@@ -155,6 +155,17 @@ func (q Store) skip(ctx context.Context, owner core.ID, calls []relay.Call) erro
 	return q.Finish(ctx, owner, results)
 }
 
+// storedLine is an item of a stored order, or an option of an item.
+type storedLine struct {
+	RefID    string `json:"merchant_id"`
+	LineID   string `json:"line_id"`
+	Quantity int64  `json:"quantity"`
+}
+
+func (l storedLine) line() relay.OrderLine {
+	return relay.OrderLine{RefID: l.RefID, LineID: l.LineID, Quantity: l.Quantity}
+}
+
 // readOrder adds the fields of a stored order that are not in columns.
 func (q Store) readOrder(record []byte, into *relay.Order) error {
 	unpacked, err := q.db.Decompress(record)
@@ -167,6 +178,10 @@ func (q Store) readOrder(record []byte, into *relay.Order) error {
 				Kind      order.Kind            `json:"order_type"`
 				Platforms []order.RelayPlatform `json:"ext_platforms"`
 			} `json:"details"`
+			Items []struct {
+				storedLine
+				Options []storedLine `json:"options_to_add"`
+			} `json:"items"`
 		} `json:"order"`
 	}
 	if err := json.Unmarshal(unpacked, &stored); err != nil {
@@ -175,6 +190,13 @@ func (q Store) readOrder(record []byte, into *relay.Order) error {
 	into.Kind = string(stored.Order.Details.Kind)
 	for _, platform := range stored.Order.Details.Platforms {
 		into.PlatformStoreID = platform.PlatformStoreID
+	}
+	for _, item := range stored.Order.Items {
+		line := item.line()
+		for _, option := range item.Options {
+			line.Options = append(line.Options, option.line())
+		}
+		into.Lines = append(into.Lines, line)
 	}
 	return nil
 }

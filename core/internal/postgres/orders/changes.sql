@@ -24,13 +24,15 @@ FROM unnest(?businesses, ?orders) AS wanted (business, id)
 -- name: change_orders
 -- prepare: now timestamptz, businesses bigint[], orders bigint[], numbers integer[], last boolean[], states text[]
 -- prepare: sequences integer[], messages text[], reason_codes text[], prep_times integer[], actors text[]
+-- prepare: items text[]
 -- Stores changes of the state of locked orders. The last change of each order has its state and number of events.
 WITH
 change AS MATERIALIZED (
     SELECT *
     FROM unnest(
-        ?businesses, ?orders, ?numbers, ?last, ?states, ?sequences, ?messages, ?reason_codes, ?prep_times, ?actors
-    ) AS change (business, id, number, last, state, sequence, message, reason_code, prep_time, actor)
+        ?businesses, ?orders, ?numbers, ?last, ?states, ?sequences, ?messages, ?reason_codes, ?prep_times, ?actors,
+        ?items
+    ) AS change (business, id, number, last, state, sequence, message, reason_code, prep_time, actor, items)
 ),
 changed AS (
     UPDATE orders
@@ -38,7 +40,7 @@ changed AS (
     FROM change
     WHERE change.last AND orders.business_id = change.business AND orders.id = change.id
 )
-INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor)
+INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor, items)
 SELECT
     business,
     id,
@@ -51,5 +53,6 @@ SELECT
     message,
     reason_code,
     nullif(prep_time, -1),
-    actor
+    actor,
+    nullif(items, '')
 FROM change

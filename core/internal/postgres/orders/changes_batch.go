@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
@@ -147,14 +148,21 @@ func (b *changeBatch) write() error {
 	}
 	businesses, orders, numbers, sequences, prepTimes := make([]int64, n), make([]int64, n), make([]int64, n),
 		make([]int64, n), make([]int64, n)
-	states, messages, codes, actors, last := make([]string, n), make([]string, n), make([]string, n),
-		make([]string, n), make([]bool, n)
+	states, messages, codes, actors, items, last := make([]string, n), make([]string, n), make([]string, n),
+		make([]string, n), make([]string, n), make([]bool, n)
 	for i, c := range b.stored {
 		businesses[i], orders[i], numbers[i], sequences[i] = int64(c.Business), c.OrderID, int64(c.number),
 			int64(c.sequence)
 		states[i], messages[i], codes[i], actors[i] = string(c.To), c.Message, c.ReasonCode, c.Actor
 		if prepTimes[i] = -1; c.PrepMinutes != nil {
 			prepTimes[i] = *c.PrepMinutes
+		}
+		if len(c.OutOfStock)+len(c.Invalid) > 0 {
+			encoded, err := json.Marshal(c.RejectedItems)
+			if err != nil {
+				return err
+			}
+			items[i] = string(encoded)
 		}
 		last[i] = c.number == b.orders[c.trackedKey].changes
 	}
@@ -163,7 +171,7 @@ func (b *changeBatch) write() error {
 		"numbers": postgres.Array(numbers), "last": postgres.Array(last), "states": postgres.Array(states),
 		"sequences": postgres.Array(sequences), "messages": postgres.Array(messages),
 		"reason_codes": postgres.Array(codes), "prep_times": postgres.Array(prepTimes),
-		"actors": postgres.Array(actors),
+		"actors": postgres.Array(actors), "items": postgres.Array(items),
 	}}
 	if err := b.db.QueryPrepared(b.ctx, b.tx, statement, nil); err != nil {
 		return fmt.Errorf("updating orders: %w", err)

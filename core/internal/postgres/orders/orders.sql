@@ -71,7 +71,9 @@ SELECT
                 'message', step.message,
                 'reason_code', step.reason_code,
                 'prep_time_mins', step.prep_time_mins,
-                'actor', step.actor
+                'actor', step.actor,
+                'items_oos', step.items::json -> 'items_oos',
+                'items_invalid', step.items::json -> 'items_invalid'
             )
             ORDER BY step.n
         )

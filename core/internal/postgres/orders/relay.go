@@ -43,11 +43,12 @@ func statusCalls(o *changedOrder, r *ChangeRequest, at time.Time) (calls []outbo
 	if r.PrepMinutes != nil {
 		minutes = *r.PrepMinutes
 	}
+	items := relay.RejectedRefIDs{OutOfStock: order.RefIDs(r.OutOfStock), Invalid: order.RefIDs(r.Invalid)}
 	unacknowledged := o.State == order.Placed && !o.acknowledged
 	if unacknowledged {
 		reply := relay.OrderAcknowledgePayload{Accepted: true, PrepMinutes: minutes}
 		if r.To == order.Cancelled {
-			reply = relay.OrderAcknowledgePayload{Reason: r.Message, ReasonCode: r.ReasonCode}
+			reply = relay.OrderAcknowledgePayload{Reason: r.Message, ReasonCode: r.ReasonCode, RejectedRefIDs: items}
 		}
 		reply.At = at.UnixMilli()
 		addCall(relay.OrderAcknowledge, reply)
@@ -55,7 +56,7 @@ func statusCalls(o *changedOrder, r *ChangeRequest, at time.Time) (calls []outbo
 	if !unacknowledged || r.To != order.Acknowledged && r.To != order.Cancelled {
 		addCall(relay.OrderStatus, relay.OrderStatusPayload{
 			Status: string(r.To), Message: r.Message, PrepMinutes: minutes, ReasonCode: r.ReasonCode,
-			At: at.UnixMilli(),
+			At: at.UnixMilli(), RejectedRefIDs: items,
 		})
 	}
 	return calls, err

@@ -11,15 +11,19 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/rejections"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Store stores orders.
-type Store struct{ db *postgres.DB }
+// Store stores orders. The embedded one stores rejected orders.
+type Store struct {
+	rejections.Store
+	db *postgres.DB
+}
 
 // New returns a Store that uses db.
-func New(db *postgres.DB) Store { return Store{db} }
+func New(db *postgres.DB) Store { return Store{rejections.New(db), db} }
 
 var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 

@@ -1,7 +1,9 @@
-package orders
+// Package rejections stores the orders that the hub rejected.
+package rejections
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"sync"
 
@@ -12,6 +14,18 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/order"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
+
+// Store stores rejected orders.
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
 
 // maxRejectedOrders is the number of rejected orders stored per business.
 const maxRejectedOrders = 500
@@ -55,6 +69,13 @@ func rejectionBatcherOf(db *postgres.DB) *rejectionBatcher {
 		b.MaxConcurrent, b.MaxBatch, b.MaxWaiting = rejectedMaxConcurrent, rejectedMaxBatch, rejectedMaxWaiting
 		return b
 	})
+}
+
+// orderKey identifies an order.
+type orderKey struct {
+	business core.BusinessID
+	platform string
+	ref      string
 }
 
 // rejections are rejected orders in the order of their first rejection.
@@ -140,13 +161,12 @@ func (b *rejectionBatcher) store(ctx context.Context, db *postgres.DB, further [
 // store stores rejected orders. A lock admits one hub at a time, because their rows overlap.
 func (r *rejections) store(ctx context.Context, db *postgres.DB, tx bun.Conn) error {
 	n := len(r.list)
-	keys, stores, reasons, faults, times := make([]orderKey, n), make([]string, n), make([]string, n), make([]bool, n),
-		make([]int64, n)
+	businesses, times, faults := make([]int64, n), make([]int64, n), make([]bool, n)
+	platforms, refs, stores, reasons := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	for i, one := range r.list {
-		keys[i], stores[i], reasons[i], faults[i], times[i] = rejectionKey(one.Rejection), one.Store, one.Reason,
-			one.HubFault, one.times
+		businesses[i], platforms[i], refs[i] = int64(one.Business), one.Platform, one.PlatformOrderID
+		stores[i], reasons[i], faults[i], times[i] = one.Store, one.Reason, one.HubFault, one.times
 	}
-	businesses, platforms, refs := columnsOf(keys)
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('rejected_orders'))`); err != nil {
 		return err
 	}
