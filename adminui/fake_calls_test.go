@@ -58,9 +58,10 @@ func (f *fake) SearchCalls(_ context.Context, _ core.BusinessID,
 			rows = append(rows, row)
 		}
 	}
-	return searchRows(f, filter.Text, filter.Limit, rows, func(row console.CallRow) (core.ID, string) {
-		return row.ID, string(row.Payload) + row.Message
-	}, filter.Before)
+	return searchRows(f, rowSearch{filter.Text, filter.Limit, filter.Before}, rows,
+		func(row console.CallRow) (core.ID, string) {
+			return row.ID, string(row.Payload) + row.Message
+		})
 }
 
 func (f *fake) Call(_ context.Context, _ core.BusinessID, id core.ID) (console.CallRow, error) {

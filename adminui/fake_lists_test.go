@@ -83,10 +83,17 @@ func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.O
 	return firstN(f.orders, filter.Limit), f.broken
 }
 
-// searchRows searches the rows of the fake that come after the cursor. Each row has one text.
-func searchRows[R any](f *fake, text string, limit int, rows []R, of func(R) (core.ID, string), before core.ID) ([]R,
-	console.SearchProgress[R], error) {
-	at := func(row R) bool { id, _ := of(row); return id == before && before != core.ID{} }
+// rowSearch is a text to find in the rows after a cursor.
+type rowSearch struct {
+	text   string
+	limit  int
+	before core.ID
+}
+
+// searchRows searches rows of the fake. Each row has one text.
+func searchRows[R any](f *fake, s rowSearch, rows []R, of func(R) (core.ID, string)) ([]R, console.SearchProgress[R],
+	error) {
+	at := func(row R) bool { id, _ := of(row); return id == s.before && s.before != core.ID{} }
 	if i := slices.IndexFunc(rows, at); i >= 0 {
 		rows = rows[i+1:]
 	}
@@ -95,7 +102,7 @@ func searchRows[R any](f *fake, text string, limit int, rows []R, of func(R) (co
 		defer func() { f.searchStop = 0 }()
 	}
 	stopped, next := f.searchStop > 0, 0
-	found, progress, err := console.TextSearch[R]{Text: text, Limit: limit, Now: func() time.Time { return noon },
+	found, progress, err := console.TextSearch[R]{Text: s.text, Limit: s.limit, Now: func() time.Time { return noon },
 		Next: func(_ context.Context, limit int) ([]R, error) {
 			page := rows[next:min(next+limit, len(rows))]
 			next += len(page)
@@ -115,29 +122,33 @@ func searchRows[R any](f *fake, text string, limit int, rows []R, of func(R) (co
 func (f *fake) SearchDeliveries(_ context.Context, _ core.BusinessID, filter webhook.Filter,
 	text string) ([]webhook.DeliveryRecord, console.SearchProgress[webhook.DeliveryRecord], error) {
 	f.filter = filter
-	return searchRows(f, text, filter.Limit, f.deliveries, func(d webhook.DeliveryRecord) (core.ID, string) {
-		return d.ID, string(d.EventType) + d.LastError
-	}, filter.Before)
+	return searchRows(f, rowSearch{text, filter.Limit, filter.Before}, f.deliveries,
+		func(d webhook.DeliveryRecord) (core.ID, string) {
+			return d.ID, string(d.EventType) + d.LastError
+		})
 }
 
 func (f *fake) SearchJobs(_ context.Context, _ core.BusinessID, filter console.JobFilter,
 	text string) ([]console.Job, console.SearchProgress[console.Job], error) {
 	list, _ := f.ListJobs(context.Background(), 7, console.JobFilter{Limit: 1000})
-	return searchRows(f, text, filter.Limit, list, func(j console.Job) (core.ID, string) {
-		return j.Reference, j.Error + string(j.Result)
-	}, filter.Before)
+	return searchRows(f, rowSearch{text, filter.Limit, filter.Before}, list,
+		func(j console.Job) (core.ID, string) {
+			return j.Reference, j.Error + string(j.Result)
+		})
 }
 
 func (f *fake) SearchOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter,
 	text string) ([]console.Order, console.SearchProgress[console.Order], error) {
-	return searchRows(f, text, filter.Limit, f.orders, func(o console.Order) (core.ID, string) {
-		return o.PlacedEvent, string(f.records[o.ID].Relay)
-	}, core.ID{})
+	return searchRows(f, rowSearch{text, filter.Limit, core.ID{}}, f.orders,
+		func(o console.Order) (core.ID, string) {
+			return o.PlacedEvent, string(f.records[o.ID].Relay)
+		})
 }
 
 func (f *fake) SearchAudit(_ context.Context, _ core.BusinessID, filter console.EntryFilter,
 	text string) ([]console.Entry, console.SearchProgress[console.Entry], error) {
-	return searchRows(f, text, filter.Limit, f.audit, func(e console.Entry) (core.ID, string) {
-		return e.ID, string(e.Detail)
-	}, filter.Before)
+	return searchRows(f, rowSearch{text, filter.Limit, filter.Before}, f.audit,
+		func(e console.Entry) (core.ID, string) {
+			return e.ID, string(e.Detail)
+		})
 }

@@ -98,13 +98,13 @@ func (f *fake) changeProblem(id int64, change access.Change, apply func(*console
 	return nil
 }
 
-func (f *fake) SetProblemState(_ context.Context, _ core.BusinessID, id int64, before, after console.ProblemState,
+func (f *fake) SetProblemState(_ context.Context, _ core.BusinessID, id int64, transition console.ProblemTransition,
 	change access.Change) error {
 	return f.changeProblem(id, change, func(p *console.Problem) error {
-		if p.State != before {
+		if p.State != transition.From {
 			return core.Errorf(core.Conflict, "the problem has changed")
 		}
-		p.State, p.ChangedBy, p.ChangedAt = after, change.Actor, noon
+		p.State, p.ChangedBy, p.ChangedAt = transition.To, change.Actor, noon
 		return nil
 	})
 }

@@ -61,7 +61,8 @@ func (p Pages) setState(state console.ProblemState) shell.Handler {
 			return err
 		}
 		if err := p.Editor.SetProblemState(c.UserContext(), v.Business.ID, problem.ID,
-			console.ProblemState(shell.Field(c, "seen")), state, v.Change(c, stateActions[state].action)); err != nil {
+			console.ProblemTransition{From: console.ProblemState(shell.Field(c, "seen")), To: state},
+			v.Change(c, stateActions[state].action)); err != nil {
 			return err
 		}
 		return shell.RedirectDone(c, pathOf(problem), stateActions[state].done)

@@ -34,7 +34,7 @@ type Reader interface {
 
 // Editor changes problems.
 type Editor interface {
-	SetProblemState(ctx context.Context, business core.BusinessID, id int64, before, after console.ProblemState,
+	SetProblemState(ctx context.Context, business core.BusinessID, id int64, transition console.ProblemTransition,
 		change access.Change) error
 	AssignProblem(ctx context.Context, business core.BusinessID, id int64, assignee string,
 		change access.Change) error

@@ -21,6 +21,11 @@ const (
 	ProblemResolved     ProblemState = "resolved"
 )
 
+// ProblemTransition is a change of state. From is the state that the user saw.
+type ProblemTransition struct {
+	From, To ProblemState
+}
+
 // Problem is a cause of failed deliveries: a server of a business, the class of the error and the response status.
 type Problem struct {
 	Business   core.BusinessID

@@ -103,7 +103,7 @@ func measureLatency(r *run) {
 func measureNeighbour(r *run) {
 	const inTime = time.Second
 	e := r.openEngine(webhook.Seconds)
-	hubtest.Subscribe(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", hangPath), webhook.Seconds)
+	hubtest.SubscribeSeconds(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", hangPath))
 	var alone, beside []float64
 	hung := 0
 	for range pick(r.Quick, 2, 1) {
@@ -150,7 +150,7 @@ func measureRetry(r *run) {
 // endpoint is bounded. So waiting limits a hub, and not the processors that the database, load and endpoint share.
 func measureReplicas(r *run) {
 	n, e := pick(r.Quick, 2000, 800), r.openEngine(webhook.Seconds)
-	hubtest.Subscribe(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", slowPath), webhook.Seconds)
+	hubtest.SubscribeSeconds(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", slowPath))
 	through := func(hubs int) func() float64 {
 		return func() float64 {
 			for range hubs {
@@ -184,7 +184,7 @@ func (r *run) openCrowd() *crowd {
 		business := hubtest.Business(r, c.db).ID
 		for _, event := range core.EventTypes()[:crowdEvents] {
 			url := c.sink.at(spreadAddress(len(c.members)), "/hook")
-			c.members = append(c.members, hubtest.Subscribe(r, c.db, business, event, url, webhook.Seconds))
+			c.members = append(c.members, hubtest.SubscribeSeconds(r, c.db, business, event, url))
 		}
 	}
 	return c

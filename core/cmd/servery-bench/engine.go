@@ -58,7 +58,8 @@ func (unobserved) Attempted(webhook.Result, time.Duration) {}
 func (r *run) openEngine(units webhook.Units) *engine {
 	e := &engine{fixture: r.open()}
 	e.business = hubtest.Business(r, e.db).ID
-	e.receiver = hubtest.Subscribe(r, e.db, e.business, core.OrderPlaced, e.sink.url, units)
+	e.receiver = hubtest.SubscribeAs(r, e.db, webhook.Subscription{Business: e.business, EventType: core.OrderPlaced,
+		URL: e.sink.url, Units: units})
 	e.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"},
 		webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), e.db.Clock())
 	r.Cleanup(e.sender.Close)

@@ -18,7 +18,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // fixture is a fresh database with the present schema, an endpoint, and the built hub once it is started.
@@ -101,7 +100,7 @@ func (f *fixture) business(country string) hubtest.Tenant {
 		f.execute(`UPDATE businesses SET country = ?, currency = 'INR' WHERE id = ?`, country, who.ID)
 	}
 	for _, event := range []core.EventType{core.StoreCreation, core.InventoryUpdate} {
-		hubtest.Subscribe(f, f.db, who.ID, event, f.sink.url, webhook.Seconds)
+		hubtest.SubscribeSeconds(f, f.db, who.ID, event, f.sink.url)
 	}
 	return who
 }

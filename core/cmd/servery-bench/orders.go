@@ -66,7 +66,7 @@ func (s *shop) connect() { s.orders = s.newPoster(s.hub.host(), ordersPath, s.ke
 
 // listen subscribes the sink to the orders.
 func (s *shop) listen() *shop {
-	hubtest.Subscribe(s, s.db, s.ID, core.OrderPlaced, s.sink.url, webhook.Minutes)
+	hubtest.Subscribe(s, s.db, s.ID, core.OrderPlaced, s.sink.url)
 	return s
 }
 
@@ -178,7 +178,7 @@ func measureOrderRetry(r *run) {
 	floor := r.openEngine(webhook.Minutes).fillAndDrain(n)
 	f := r.openHub()
 	s := f.shop().listen()
-	hubtest.Subscribe(r, f.db, s.ID, core.WebhookRetry, f.sink.at("", "/callback"), webhook.Minutes)
+	hubtest.Subscribe(r, f.db, s.ID, core.WebhookRetry, f.sink.at("", "/callback"))
 	since := time.Now()
 	s.fail(n)
 	f.sink.reset(0)

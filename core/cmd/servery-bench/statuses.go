@@ -8,7 +8,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // measureStatuses moves the orders of a business without webhooks through their states, and those of one with a
@@ -16,7 +15,7 @@ import (
 func measureStatuses(r *run) {
 	n, f := pick(r.Quick, 3000, 800), r.openHub()
 	floor, quiet, loud := f.startIntakeFloor(connections), f.shop(), f.shop()
-	hubtest.Subscribe(f, f.db, loud.ID, core.OrderStatusUpdate, f.sink.url, webhook.Minutes)
+	hubtest.Subscribe(f, f.db, loud.ID, core.OrderStatusUpdate, f.sink.url)
 	changes := n * len(statuses())
 	values := inTurn(pick(r.Quick, 4, 2), func() float64 {
 		quiet.place(floor, n)

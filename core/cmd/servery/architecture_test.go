@@ -25,7 +25,7 @@ const root = "../../.."
 // allowedImports lists what each package may import of this module; nothing else is allowed. The first match counts, so
 // exceptions come first. A trailing /… includes packages below.
 var allowedImports = []struct {
-	room    string
+	pkg     string
 	imports []string
 }{
 	{"core/cmd/…", []string{"…"}},
@@ -148,8 +148,8 @@ func allowed(patterns []string, pkg string) bool {
 }
 
 type source struct {
-	room, file string
-	parsed     *ast.File
+	pkg, file string
+	parsed    *ast.File
 }
 
 var fileSet = token.NewFileSet()
@@ -184,7 +184,7 @@ func sources(t *testing.T, visit func(pkg, file string, parsed *ast.File, set *t
 	list, err := parsed()
 	require.NoError(t, err)
 	for _, s := range list {
-		visit(s.room, s.file, s.parsed, fileSet)
+		visit(s.pkg, s.file, s.parsed, fileSet)
 	}
 }
 
@@ -194,13 +194,13 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 			return
 		}
 		matched := slices.IndexFunc(allowedImports, func(a struct {
-			room    string
+			pkg     string
 			imports []string
 		}) bool {
-			return within(a.room, pkg)
+			return within(a.pkg, pkg)
 		})
 		if matched < 0 {
-			t.Errorf("%s is in no room of the house", file)
+			t.Errorf("%s is in no package of allowedImports", file)
 			return
 		}
 		for _, spec := range parsed.Imports {
@@ -246,6 +246,9 @@ func TestCodeConventions(t *testing.T) {
 			}
 			if words := testNameWords(function); words > 8 && strings.HasSuffix(file, "_test.go") {
 				t.Errorf("%s: %s has %d words; 8 is the limit", file, function.Name.Name, words)
+			}
+			if count := function.Type.Params.NumFields(); count > 5 && file != "plugins/sdk/trace.go" { // gRPC
+				t.Errorf("%s: %s has %d parameters; 5 is the limit", file, function.Name.Name, count)
 			}
 			if function.Recv == nil && function.Name.Name == "init" {
 				t.Errorf("%s has an init function", file)
@@ -302,7 +305,7 @@ func TestSQLIsKeptInThePostgresPackages(t *testing.T) {
 			}
 			for _, statement := range []string{"SELECT ", "INSERT INTO", "DELETE FROM", "UPDATE "} {
 				if strings.HasPrefix(strings.Trim(literal.Value, "`\" \n\t"), statement) {
-					t.Errorf("%s: SQL outside its room", set.Position(node.Pos()))
+					t.Errorf("%s: SQL outside core/internal/postgres", set.Position(node.Pos()))
 				}
 			}
 			return true

@@ -17,9 +17,9 @@ var unboundedReads = []string{
 
 // Only package web/body may read request bodies.
 func TestOnlyTheBodyPackageReadsRequestBodies(t *testing.T) {
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
-		serves := room == "web" || room == "core/cmd/servery" || room == "adminui" ||
-			strings.HasPrefix(room, "adminui/")
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
+		serves := pkg == "web" || pkg == "core/cmd/servery" || pkg == "adminui" ||
+			strings.HasPrefix(pkg, "adminui/")
 		if !serves || strings.HasSuffix(file, "_test.go") {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 // password.
 func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 	children := 0
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
 		if strings.HasSuffix(file, "_test.go") {
 			return
 		}

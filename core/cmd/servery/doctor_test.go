@@ -21,7 +21,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // runDoctor runs the doctor and returns its results by check.
@@ -54,8 +53,8 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	tenant, sink := hubtest.Business(t, db), hubtest.NewSink(t, nil)
-	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL, webhook.Minutes)
-	hubtest.Subscribe(t, db, tenant.ID, "inventory_update", "http://127.0.0.1:1/hook", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL)
+	hubtest.Subscribe(t, db, tenant.ID, "inventory_update", "http://127.0.0.1:1/hook")
 
 	status, found := runDoctor(t, env)
 	for check, words := range map[string]string{

@@ -15,7 +15,7 @@ var decoders = regexp.MustCompile(`^(Decode|Parse)[A-Z]?`)
 
 func TestEveryDecoderIsFuzzed(t *testing.T) {
 	found, fuzzed := map[string]bool{}, map[string]bool{} // by package and name
-	sources(t, func(room, file string, parsed *ast.File, _ *token.FileSet) {
+	sources(t, func(pkg, file string, parsed *ast.File, _ *token.FileSet) {
 		for _, declaration := range parsed.Decls {
 			f, ok := declaration.(*ast.FuncDecl)
 			switch {
@@ -23,12 +23,12 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 			case strings.HasSuffix(file, "_test.go") && strings.HasPrefix(f.Name.Name, "Fuzz"):
 				ast.Inspect(f, func(n ast.Node) bool {
 					if name, ok := n.(*ast.Ident); ok {
-						fuzzed[room+"."+name.Name] = true
+						fuzzed[pkg+"."+name.Name] = true
 					}
 					return true
 				})
 			case decoders.MatchString(f.Name.Name) && readsBytes(f.Type):
-				found[room+"."+f.Name.Name] = true
+				found[pkg+"."+f.Name.Name] = true
 			}
 		}
 	})

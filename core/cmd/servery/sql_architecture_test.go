@@ -29,7 +29,7 @@ var isSQL = regexp.MustCompile(`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|J
 
 func TestSQLLiteralsInGoAreShort(t *testing.T) {
 	found := map[string]bool{}
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
 		if strings.HasSuffix(file, "_test.go") || ast.IsGenerated(parsed) {
 			return
 		}
@@ -76,22 +76,22 @@ func TestSQLFilesMatchTheirCalls(t *testing.T) {
 	const kernel = "core/internal/postgres"
 	loaded, called := map[string]postgres.Queries{}, map[string]bool{}
 	included := includedQueries(t, kernel)
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
-		if room != kernel && path.Dir(room) != kernel || strings.HasSuffix(file, "_test.go") {
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
+		if pkg != kernel && path.Dir(pkg) != kernel || strings.HasSuffix(file, "_test.go") {
 			return
 		}
-		if loaded[room] == nil {
-			queries, err := postgres.LoadQueries(os.DirFS(path.Join(root, room)), outbox.Parts())
+		if loaded[pkg] == nil {
+			queries, err := postgres.LoadQueries(os.DirFS(path.Join(root, pkg)), outbox.Parts())
 			require.NoError(t, err)
-			loaded[room] = queries
+			loaded[pkg] = queries
 		}
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			name, args := queryUse(node)
 			if name == "" {
 				return true
 			}
-			called[room+" "+name] = true
-			query := loaded[room][name]
+			called[pkg+" "+name] = true
+			query := loaded[pkg][name]
 			if query == nil {
 				t.Errorf("%s: there is no statement %s", set.Position(node.Pos()), name)
 				return true
@@ -109,10 +109,10 @@ func TestSQLFilesMatchTheirCalls(t *testing.T) {
 			return true
 		})
 	})
-	for room, queries := range loaded {
+	for pkg, queries := range loaded {
 		for name := range queries {
-			if !called[room+" "+name] && !included[name] {
-				t.Errorf("%s: nothing uses the statement %s", room, name)
+			if !called[pkg+" "+name] && !included[name] {
+				t.Errorf("%s: nothing uses the statement %s", pkg, name)
 			}
 		}
 	}

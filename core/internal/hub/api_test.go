@@ -270,8 +270,7 @@ func TestWebhookSubscriptionsThroughTheAPI(t *testing.T) {
 	}
 
 	for n := range webhook.MaxActive {
-		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n),
-			webhook.Minutes)
+		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n))
 	}
 	requireEnvelope(t, send("POST", webhooksRoute, `{"event_type":18,"url":"https://pos.example.com/more"}`), 409,
 		"100 active webhooks")

@@ -68,7 +68,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreAction, sink.URL, webhook.Seconds)
+	sub := hubtest.SubscribeSeconds(t, a.hub.db, tenant.ID, core.StoreAction, sink.URL)
 	a.start(t)
 	for range 3 {
 		require.NoError(t, outbox.NewPublisher(a.hub.db).Publish(context.Background(),
@@ -149,7 +149,7 @@ func cutQuery(address string) (path, query string, found bool) {
 func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
 	a := consoleHub(t)
 	tenant := hubtest.Business(t, a.hub.db)
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook")
 	sam := a.user(t, "sam@example.com", access.Support, tenant.ID)
 	here := shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/", sub.ID))
 	sent := sam.post(t, here+"test/", withReason(nil))
@@ -203,7 +203,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	require.Contains(t, page(""), "No webhook receives store_creation events. Not sent: 1 event,")
 	require.NotContains(t, sam.get(t, shell.Root).text, "store_creation events")
 	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "Not sent:")
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook")
 	require.NotContains(t, page(""), "inventory_update events")
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), withReason(nil)).status)

@@ -184,7 +184,7 @@ func isForAdmins(route string) bool {
 func TestEveryConsolePageRequiresAuthorization(t *testing.T) {
 	a := consoleHub(t)
 	mine, theirs := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
-	sub := hubtest.Subscribe(t, a.hub.db, theirs.ID, core.OrderPlaced, "https://theirs.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, a.hub.db, theirs.ID, core.OrderPlaced, "https://theirs.example/hook")
 	support := a.user(t, "sam@example.com", access.Support, mine.ID)
 	viewer := a.user(t, "vera@example.com", access.Viewer, mine.ID)
 	for _, r := range a.hub.server.App.GetRoutes(true) {
@@ -243,7 +243,7 @@ func TestEveryConsolePageRequiresAuthorization(t *testing.T) {
 func TestConsoleActionsAreAudited(t *testing.T) {
 	a := consoleHub(t)
 	tenant := hubtest.Business(t, a.hub.db)
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook")
 	sam := a.user(t, "sam@example.com", access.Admin)
 	link := func(path string) string { return shell.BusinessLink(tenant.ID, path) }
 	hook := fmt.Sprintf("webhooks/%d/", sub.ID)

@@ -83,7 +83,7 @@ func TestConsolePagesForbidFraming(t *testing.T) {
 func (a *api) businessPages(t *testing.T, tenant hubtest.Tenant) []string {
 	t.Helper()
 	ctx, db := context.Background(), a.hub.db
-	sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreAction, "https://theirs.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreAction, "https://theirs.example/hook")
 	require.NoError(t, outbox.NewPublisher(db).Publish(ctx,
 		core.Event{ID: core.NewID(a.clock.Now()), Business: tenant.ID, Type: core.StoreAction, At: a.clock.Now(),
 			Body: []byte(`{}`)}))
@@ -145,7 +145,7 @@ func TestObjectsOfOtherBusinessesAreNotFound(t *testing.T) {
 func TestAuditEntryComparesBeforeAndAfter(t *testing.T) {
 	a := consoleHub(t)
 	tenant := hubtest.Business(t, a.hub.db)
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreAction, "https://pos.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreAction, "https://pos.example/hook")
 	sam := a.user(t, "sam@example.com", access.Support, tenant.ID)
 	const evil = `"'><script>alert(1)</script>`
 	require.Equal(t, http.StatusSeeOther,
@@ -164,7 +164,7 @@ func TestAuditEntryComparesBeforeAndAfter(t *testing.T) {
 func TestDeliveryIsComparedWithItsPredecessor(t *testing.T) {
 	a := consoleHub(t)
 	tenant := hubtest.Business(t, a.hub.db)
-	hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderStatusUpdate, "https://pos.example/hook", webhook.Minutes)
+	hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderStatusUpdate, "https://pos.example/hook")
 	sam := a.user(t, "sam@example.com", access.Viewer, tenant.ID)
 	for _, body := range []string{`{"order_id":1,"new_state":"Placed"}`, `{"order_id":2,"new_state":"Placed"}`,
 		`{"order_id":1,"new_state":"<script>alert(1)</script>"}`} {

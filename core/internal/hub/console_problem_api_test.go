@@ -20,7 +20,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // problemPage waits until a business has a problem with failed deliveries, and returns the path of its page.
@@ -50,7 +49,7 @@ func TestConsoleProblemIsResolvedByAResend(t *testing.T) {
 		}
 	})
 	for _, path := range []string{"/one", "/two"} {
-		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreAction, sink.URL+path, webhook.Seconds)
+		hubtest.SubscribeSeconds(t, a.hub.db, tenant.ID, core.StoreAction, sink.URL+path)
 	}
 	a.start(t)
 	for range 2 {

@@ -12,13 +12,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestConsoleStatisticsAddUpOverReplicas(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	tenant, records, ctx := hubtest.Business(t, db), consoleview.New(db), context.Background()
-	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
+	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook")
 	now := db.Clock().Now()
 	attempt := func(tally *console.AttemptCounter, minutes int, class string) {
 		tally.Count(console.Attempt{Business: tenant.ID, Webhook: sub.ID, Delivery: core.NewID(now),

@@ -24,8 +24,7 @@ const bulkRoute = webhooksRoute + "bulk/"
 func TestWebhooksAreCreatedInBulk(t *testing.T) {
 	a := newAPI(t, nil)
 	tenant := hubtest.Business(t, a.hub.db)
-	known := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreCreation, "https://pos.example.com/known",
-		webhook.Minutes)
+	known := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreCreation, "https://pos.example.com/known")
 	const body = `{"webhooks":[
 		{"event_type":18,"url":"https://pos.example.com/orders","headers":{"X-Token":"hush"}},
 		{"event_type":"store_creation","url":"https://pos.example.com/known","active":false},
@@ -67,8 +66,7 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 	a := newAPI(t, unlimited)
 	tenant := hubtest.Business(t, a.hub.db)
 	for n := range webhook.MaxActive {
-		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n),
-			webhook.Minutes)
+		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n))
 	}
 	const good = `{"event_type":"store_creation","url":"https://pos.example.com/good"}`
 	for name, c := range map[string]struct {

@@ -45,20 +45,31 @@ func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
 	return tenant
 }
 
-// Subscribe creates a webhook subscription.
-func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string,
-	units webhook.Units) webhook.Subscription {
+// Subscribe creates a webhook subscription whose waits are in minutes.
+func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType,
+	url string) webhook.Subscription {
 	t.Helper()
-	now := db.Clock().Now()
-	subs, err := deliveries.NewWebhooks(db).Upsert(context.Background(), business, "test",
-		[]webhook.Key{{EventType: event, URL: url}},
-		func(int, *webhook.Subscription) (webhook.Subscription, error) {
-			return webhook.Subscription{
-				Business: business, EventType: event, URL: url, Active: true, Units: units,
-				Headers: map[string]string{},
-				Secret:  webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,
-			}, nil
-		})
+	return SubscribeAs(t, db, webhook.Subscription{Business: business, EventType: event, URL: url,
+		Units: webhook.Minutes})
+}
+
+// SubscribeSeconds is Subscribe with waits in seconds.
+func SubscribeSeconds(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType,
+	url string) webhook.Subscription {
+	t.Helper()
+	return SubscribeAs(t, db, webhook.Subscription{Business: business, EventType: event, URL: url,
+		Units: webhook.Seconds})
+}
+
+// SubscribeAs creates an active webhook subscription with the business, event type, URL and units of s.
+func SubscribeAs(t testing.TB, db *postgres.DB, s webhook.Subscription) webhook.Subscription {
+	t.Helper()
+	s.Active, s.Headers, s.Secret = true, map[string]string{}, webhook.NewSecret()
+	s.CreatedAt = db.Clock().Now()
+	s.UpdatedAt = s.CreatedAt
+	subs, err := deliveries.NewWebhooks(db).Upsert(context.Background(), s.Business, "test",
+		[]webhook.Key{{EventType: s.EventType, URL: s.URL}},
+		func(int, *webhook.Subscription) (webhook.Subscription, error) { return s, nil })
 	require.NoError(t, err)
 	return subs[0]
 }

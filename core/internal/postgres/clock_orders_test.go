@@ -47,7 +47,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	k.store("s1")
 	sink := rejectingFirst(t)
 	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate} {
-		hubtest.Subscribe(t, db, k.business, event, sink.URL, webhook.Seconds)
+		hubtest.SubscribeSeconds(t, db, k.business, event, sink.URL)
 	}
 	engine, _ := startEngine(t, db, webhook.Config{}, true)
 	intakes := map[*postgres.DB]*orders.Intake{db: newIntake(t, db), late: newIntake(t, late)}

@@ -32,7 +32,7 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 					w.WriteHeader(http.StatusServiceUnavailable)
 				}
 			})
-			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+			hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, sink.URL)
 			engine, _ := startEngine(t, db, webhook.Config{}, true)
 			event := publish(t, db, tenant.ID, "", `{"n":1}`)
 			eventually(t, "first attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
@@ -63,7 +63,7 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 		require.NoError(t, replica.SyncClock(ctx))
 	}
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	publish(t, db, tenant.ID, "", `{"n":1}`)
 	work := core.Job{ID: core.NewID(db.Clock().Now()), Business: tenant.ID, Kind: core.StoreJob, Body: []byte(`{}`),
 		CreatedAt: db.Clock().Now()}
@@ -104,7 +104,7 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	for _, replica := range []*postgres.DB{db, late} {
 		require.NoError(t, replica.SyncClock(ctx))
 		replica.StepClock(leap)

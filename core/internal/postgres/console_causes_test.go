@@ -160,7 +160,7 @@ func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	c := newDeliveryHarness(t)
 	read, now := consoleview.New(c.db), c.clock.Now().UTC().Truncate(time.Microsecond)
 	subscribe := func(business core.BusinessID, url string) int64 {
-		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url, webhook.Minutes).ID
+		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url).ID
 	}
 	neighbour, otherPort := subscribe(c.business, "https://pos.example/orders"),
 		subscribe(c.business, "https://pos.example:8443/")

@@ -10,12 +10,11 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestConsoleFindsAllDeliveriesOfAnOrder(t *testing.T) {
 	d := newRiderHarness(t)
-	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Seconds)
+	hubtest.SubscribeSeconds(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/")
 	id := d.order("web", "")
 	for n := range 70 {
 		status := order.Assigned

@@ -243,8 +243,9 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 				require.Equal(rt, place.Reason(), s.Reasons[platform.Name], "%s on %s", s.RefID, platform.Name)
 				sells = sells || place.Listed && !place.NoItems
 				for _, item := range items {
-					requireItemPlace(rt, read, k.business, item, place, itemPlaceOf(reasons, item, s, platform,
-						working))
+					requireItemPlace(rt, read, k.business, wantedPlace{item, place,
+						console.ItemPlaceFilter{Store: s.RefID, Platform: platform.Name, WorkingPlugins: working,
+							Local: noon, Limit: 9}, reasons[item.RefID]})
 				}
 			}
 			listed, err := read.ListStores(ctx, k.business, console.StoreFilter{Text: s.RefID, Local: noon, Limit: 1})
@@ -258,25 +259,21 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 
 // wantedPlace is what ItemPlaces must say of an item at a store on a platform.
 type wantedPlace struct {
+	item   console.Item
+	place  console.Place
 	filter console.ItemPlaceFilter
 	reason menu.Reason
 }
 
-func itemPlaceOf(reasons map[string]menu.Reason, item console.Item, s console.GridStore, platform core.Platform,
-	working []string) wantedPlace {
-	return wantedPlace{console.ItemPlaceFilter{Store: s.RefID, Platform: platform.Name, WorkingPlugins: working,
-		Local: noon, Limit: 9}, reasons[item.RefID]}
-}
-
 // requireItemPlace checks the reason of an item: its own, or else that of the place.
-func requireItemPlace(rt *rapid.T, read consoleview.Store, business core.BusinessID, item console.Item,
-	place console.Place, want wantedPlace) {
+func requireItemPlace(rt *rapid.T, read consoleview.Store, business core.BusinessID, want wantedPlace) {
+	item := want.item
 	list, counts, err := read.ItemPlaces(context.Background(), business, item, want.filter)
 	require.NoError(rt, err)
 	require.Len(rt, list, 1)
 	reason := console.PlaceReason(want.reason)
 	if want.reason == menu.Orderable {
-		reason = place.ItemReason(item.RefID)
+		reason = want.place.ItemReason(item.RefID)
 	}
 	require.Equal(rt, reason, list[0].Reason, "%s at %s on %s", item.RefID, want.filter.Store, want.filter.Platform)
 	require.Equal(rt, want.reason == menu.OptionsMissing, list[0].UnmetGroup != "")

@@ -13,7 +13,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
@@ -24,8 +23,7 @@ func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	now := clock.Now()
 	var tally console.AttemptCounter
 	fails := func(business core.BusinessID, minutes int) {
-		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes),
-			webhook.Minutes)
+		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes))
 		tally.Count(console.Attempt{Business: business, Webhook: sub.ID, At: now, Class: "connect"})
 		at := now.Add(-time.Duration(minutes) * time.Minute)
 		pgtest.Exec(t, db,
@@ -53,7 +51,7 @@ func TestSearchReadsOneMoreHitThanIsShown(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	business := hubtest.Business(t, db).ID
 	for n := range console.HitsShown + 2 {
-		hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos.example/%d", n), webhook.Minutes)
+		hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos.example/%d", n))
 	}
 	hits, err := consoleview.New(db).Search(t.Context(), []core.BusinessID{business}, "pos.example")
 	require.NoError(t, err)

@@ -90,7 +90,8 @@ func TestDeliveryIsRetriedOnScheduleThenFails(t *testing.T) {
 			db := hubtest.Database(t, clock)
 			tenant := hubtest.Business(t, db)
 			sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
-			sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, units)
+			sub := hubtest.SubscribeAs(t, db, webhook.Subscription{Business: tenant.ID,
+				EventType: core.StoreCreation, URL: sink.URL, Units: units})
 			engine, _ := startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour}, true)
 			event := publish(t, db, tenant.ID, "", `{"n":1}`)
 			recorded := func(n int) func() bool { return func() bool { return len(history(t, db, event.ID)) == n } }
@@ -133,10 +134,10 @@ func TestDeliveryGoesToEverySubscription(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant, otherBusiness := hubtest.Business(t, db), hubtest.Business(t, db)
 	one, two, foreign := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, one.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, two.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, two.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, otherBusiness.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, one.URL)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, two.URL)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.OrderPlaced, two.URL)
+	hubtest.SubscribeSeconds(t, db, otherBusiness.ID, core.StoreCreation, foreign.URL)
 	startEngine(t, db, webhook.Config{}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "both recorded", func() bool { return len(history(t, db, event.ID)) == 2 })
@@ -149,7 +150,7 @@ func TestCallbackURLReceivesDeliverySignedByTheBusiness(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	subscribed, callback := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, subscribed.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, subscribed.URL)
 	startEngine(t, db, webhook.Config{}, true)
 	event := publish(t, db, tenant.ID, callback.URL, `{"big":"`+strings.Repeat("x", 1<<20)+`"}`)
 	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
@@ -175,7 +176,7 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 			w.WriteHeader(http.StatusGone)
 		}
 	})
-	sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	sub := hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, sink.URL)
 	engine, _ := startEngine(t, db, webhook.Config{Poll: time.Hour}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
@@ -213,7 +214,7 @@ func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	dying, living := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
 	tenant := hubtest.Business(t, dying)
 	sink := hubtest.NewSink(t, nil)
-	hubtest.Subscribe(t, dying, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, dying, tenant.ID, core.StoreCreation, sink.URL)
 	// A starter that reserves but never starts acts like a replica killed between commit and attempt.
 	outbox.UseStarter(dying, deadReplica{clock})
 	event := publish(t, dying, tenant.ID, "", `{}`)
@@ -243,7 +244,7 @@ func TestStopFinishesInFlightDeliveriesAndReleasesOthers(t *testing.T) {
 		arrived <- struct{}{}
 		<-release
 	})
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, sink.URL)
 	_, stop := startEngine(t, db, webhook.Config{EndpointLimit: 2}, true)
 	for range 6 {
 		publish(t, db, tenant.ID, "", `{}`)
@@ -282,8 +283,8 @@ func TestHangingEndpointDelaysOnlyItsOwnDeliveries(t *testing.T) {
 	hanging := hubtest.NewSink(t, func(int, http.ResponseWriter, *http.Request) { <-release })
 	t.Cleanup(func() { close(release) })
 	healthy := hubtest.NewSink(t, nil)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, hanging.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, healthy.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, hanging.URL)
+	hubtest.SubscribeSeconds(t, db, tenant.ID, core.StoreCreation, healthy.URL)
 	startEngine(t, db, webhook.Config{Capacity: 256}, true)
 	const events = 600
 	for range events {
@@ -301,7 +302,7 @@ func TestBinaryResponsesAreRecorded(t *testing.T) {
 		w.WriteHeader(500)
 		_, _ = w.Write([]byte("\x00\xff\\N\t\n"))
 	})
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL)
 	startEngine(t, db, webhook.Config{}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
@@ -310,7 +311,7 @@ func TestBinaryResponsesAreRecorded(t *testing.T) {
 func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	for range 3 {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
@@ -347,7 +348,7 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 func TestRejectedResultDoesNotBlockTheOtherResults(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	for range 5 {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
@@ -376,7 +377,7 @@ func TestRejectedResultDoesNotBlockTheOtherResults(t *testing.T) {
 func TestAttemptSentTwiceIsRecorded(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	publish(t, db, tenant.ID, "", `{}`)
 	store, owner := deliveries.New(db), core.ID{9}
 	for n, twice := range []bool{true, false} {

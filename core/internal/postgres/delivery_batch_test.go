@@ -53,10 +53,10 @@ func TestBatchOfEventsIsStoredLikeSingleEvents(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			db := hubtest.Database(t, clocktest.New())
 			one, two := hubtest.Business(t, db), hubtest.Business(t, db)
-			a := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Seconds)
-			b := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/b", webhook.Minutes)
-			c := hubtest.Subscribe(t, db, two.ID, core.OrderPlaced, "http://127.0.0.1:1/c", webhook.Minutes)
-			alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
+			a := hubtest.SubscribeSeconds(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a")
+			b := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/b")
+			c := hubtest.Subscribe(t, db, two.ID, core.OrderPlaced, "http://127.0.0.1:1/c")
+			alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d")
 			events := sampleEvents(db, n, one.ID, two.ID, alone.ID)
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), events...))
 			_, claimed := claimAll(t, db)
@@ -84,7 +84,7 @@ func TestBatchOfEventsIsStoredLikeSingleEvents(t *testing.T) {
 func TestDeliveriesOfABatchSortLikeItsEvents(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New()) // the clock stands still
 	business := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, business.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Minutes)
+	hubtest.Subscribe(t, db, business.ID, core.OrderPlaced, "http://127.0.0.1:1/a")
 	now := db.Clock().Now()
 	var events []core.Event
 	for i := range 100 {
@@ -104,8 +104,8 @@ func TestBatchSizeDoesNotChangeStatementCount(t *testing.T) {
 	statements := func(n int) int {
 		db := hubtest.Database(t, nil)
 		one, two := hubtest.Business(t, db), hubtest.Business(t, db)
-		hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Minutes)
-		alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
+		hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a")
+		alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d")
 		count := pgtest.Statements(db)
 		require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(),
 			sampleEvents(db, n, one.ID, two.ID, alone.ID)...))

@@ -23,7 +23,7 @@ func TestClaimTakesLargeBodiesUpToItsCapacity(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	for _, url := range []string{"https://pos.example.com/a", "https://pos.example.com/b"} {
-		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, url, webhook.Minutes)
+		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, url)
 	}
 	large := `{"x":"` + string(bytes.Repeat([]byte("x"), 2*webhook.LargeBody)) + `"}`
 	first := publish(t, db, tenant.ID, "", large).ID

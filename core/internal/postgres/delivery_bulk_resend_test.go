@@ -89,7 +89,7 @@ func TestBulkResendSendsEachFailedDeliveryOnce(t *testing.T) {
 
 func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
-	off := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://off.example/", webhook.Minutes)
+	off := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://off.example/")
 	c.publish(2)
 	publish(t, c.db, c.business, "https://callback.example/", `{}`)
 	owner, claimed, _ := c.claim()

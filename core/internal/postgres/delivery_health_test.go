@@ -44,7 +44,7 @@ func newDeliveryHarness(t *testing.T) *deliveryHarness {
 	c.db = hubtest.Database(t, c.clock)
 	c.queue = deliveriesdb.New(c.db)
 	c.business = hubtest.Business(t, c.db).ID
-	c.sub = hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/", webhook.Minutes)
+	c.sub = hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/")
 	return c
 }
 
@@ -348,7 +348,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 		}
 		accepted.Add(1)
 	})
-	hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
+	hubtest.SubscribeSeconds(t, db, business, core.StoreCreation, sink.URL)
 	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Circuit: strict}, true)
 	for range events {
 		publish(t, db, business, "", `{}`)

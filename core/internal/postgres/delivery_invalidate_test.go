@@ -66,7 +66,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 					<-respond
 				}
 			})
-			sub := hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
+			sub := hubtest.SubscribeSeconds(t, db, business, core.StoreCreation, sink.URL)
 			startEngine(t, db, webhook.Config{EndpointLimit: underWay, Poll: 10000 * time.Hour}, true)
 			listening, silent := context.WithCancel(ctx)
 			listened, ended := make(chan struct{}, 100), make(chan struct{})

@@ -36,9 +36,8 @@ func newOrderingHarness(t *testing.T) *orderingHarness {
 	c := &orderingHarness{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
 	c.business = hubtest.Business(t, c.db).ID
-	c.placed = hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed", webhook.Seconds)
-	c.status = hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://POS.example/status",
-		webhook.Seconds)
+	c.placed = hubtest.SubscribeSeconds(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed")
+	c.status = hubtest.SubscribeSeconds(t, c.db, c.business, core.OrderStatusUpdate, "http://POS.example/status")
 	return c
 }
 
@@ -134,7 +133,7 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 		"http://[2001:db8::80]/":          "http://[2001:db8::80]",
 		"http://[2001:db8::80]:80/a?x=/b": "http://[2001:db8::80]",
 	} {
-		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, address, webhook.Seconds)
+		sub := hubtest.SubscribeSeconds(t, db, business, core.OrderPlaced, address)
 		var found string
 		pgtest.Row(t, db, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
 		require.Equal(t, server, found, address)
@@ -181,7 +180,7 @@ func TestEventsOfOneTransactionKeepTheirOrder(t *testing.T) {
 
 func TestEachServerHasItsOwnSequence(t *testing.T) {
 	c := newOrderingHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://kitchen.example/status", webhook.Seconds)
+	hubtest.SubscribeSeconds(t, c.db, c.business, core.OrderStatusUpdate, "http://kitchen.example/status")
 	c.publish(1, 1, 2)
 	owner, first := c.requireClaimable("1/1", "1/2")
 	require.Equal(t, "http://kitchen.example/status", first["1/2"].URL)
@@ -192,7 +191,7 @@ func TestEachServerHasItsOwnSequence(t *testing.T) {
 
 func TestNextEventWaitsForEveryEarlierDelivery(t *testing.T) {
 	c := newOrderingHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
+	hubtest.SubscribeSeconds(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again")
 	c.publish(1, 1, 2)
 	owner, claimed := claimAll(t, c.db)
 	require.Len(t, claimed, 2)

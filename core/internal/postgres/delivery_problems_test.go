@@ -53,8 +53,8 @@ func (c *deliveryHarness) problems(f console.ProblemFilter) []console.Problem {
 
 func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
-	other := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://POS.example/other", webhook.Minutes)
-	hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://else.example:8443/", webhook.Minutes)
+	other := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://POS.example/other")
+	hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://else.example:8443/")
 	start := c.clock.Now()
 	c.failAs(2, webhook.Status, 503) // each goes to the three webhooks
 	c.clock.Advance(time.Minute)
@@ -101,7 +101,8 @@ func TestLateFailureDoesNotReopenAProblem(t *testing.T) {
 	hung, claimed, _ := c.claim()
 	c.endWith(webhook.Failed, webhook.Status, 503, hung, claimed[0])
 	p := c.problems(console.ProblemFilter{})[0]
-	require.NoError(t, c.queue.SetProblemState(ctx, c.business, p.ID, console.ProblemOpen, console.ProblemResolved,
+	require.NoError(t, c.queue.SetProblemState(ctx, c.business, p.ID,
+		console.ProblemTransition{From: console.ProblemOpen, To: console.ProblemResolved},
 		access.Change{Business: c.business}))
 	c.clock.Advance(time.Minute)
 	other, again, _ := c.claim()
@@ -128,7 +129,7 @@ func TestProblemIsStoredOnceInAnInterval(t *testing.T) {
 	later := c.problems(console.ProblemFilter{})[0]
 	require.Equal(t, []any{first.FirstSeen, 3}, []any{later.FirstSeen, later.Failed})
 	require.Equal(t, 10*time.Second, later.LastSeen.Sub(first.LastSeen).Round(time.Second))
-	hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/new", webhook.Minutes)
+	hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/new")
 	c.failAs(1, webhook.Status, 503)
 	require.Len(t, c.problems(console.ProblemFilter{})[0].Webhooks, 2, "a further webhook is stored at once")
 }
@@ -140,7 +141,7 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 	change := access.Change{Business: c.business, Actor: "user:sam@example.com", Action: "problem.resolve",
 		Why: "fixed"}
 	set := func(from, to console.ProblemState) error {
-		return c.queue.SetProblemState(ctx, c.business, p.ID, from, to, change)
+		return c.queue.SetProblemState(ctx, c.business, p.ID, console.ProblemTransition{From: from, To: to}, change)
 	}
 	require.NoError(t, set(console.ProblemOpen, console.ProblemAcknowledged))
 	require.Equal(t, core.Conflict, core.CodeOf(set(console.ProblemOpen, console.ProblemResolved)), "it has changed")
@@ -206,7 +207,7 @@ func (c *deliveryHarness) resendProblem(problem int64) core.Job {
 
 func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
-	paused := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/off", webhook.Minutes)
+	paused := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/off")
 	c.failAs(3, webhook.Status, 503)
 	c.failAs(1, webhook.Timeout, 0) // of another problem
 	list := c.problems(console.ProblemFilter{Limit: 9})

@@ -97,10 +97,10 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	business := hubtest.Business(t, dbs[0]).ID
 	one, two := newReceiver(t), newReceiver(t)
 	for _, r := range []*receiver{one, two} {
-		hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, r.at("/placed"), webhook.Seconds)
-		hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"), webhook.Seconds)
+		hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderPlaced, r.at("/placed"))
+		hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"))
 	}
-	failing := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, one.at("/failing"), webhook.Seconds)
+	failing := hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, one.at("/failing"))
 	turn := func(on bool) error {
 		return deliveries.NewWebhooks(dbs[1]).Change(ctx, business, "test", failing.ID,
 			func(s *webhook.Subscription) error {
@@ -178,7 +178,7 @@ func TestBlockedDeliveryRechecksAPredecessorBeingDeleted(t *testing.T) {
 
 func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
 	c := newOrderingHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
+	hubtest.SubscribeSeconds(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again")
 	c.publish(1, 1, 2)
 	owner, claimed := claimAll(t, c.db)
 	require.Len(t, claimed, 2)

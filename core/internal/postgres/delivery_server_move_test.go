@@ -168,8 +168,8 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 	dbs := []*postgres.DB{hubtest.Open(t, url, clock), hubtest.Connect(t, url, clock)}
 	business := hubtest.Business(t, dbs[0]).ID
 	r := newReceiver(t)
-	hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, r.at("/placed"), webhook.Seconds)
-	hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"), webhook.Seconds)
+	hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderPlaced, r.at("/placed"))
+	hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"))
 	for _, db := range dbs {
 		startEngine(t, db, webhook.Config{Poll: 50 * time.Millisecond}, true)
 	}
@@ -216,8 +216,8 @@ func TestChangingServersKeepsTheOrderOfEvents(t *testing.T) {
 		func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
 	after := newReceiver(t)
 	after.mayFail = true // on a busy machine, after 31 s of retries at the first server
-	placed := hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, before.URL, webhook.Seconds)
-	status := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, before.URL, webhook.Seconds)
+	placed := hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderPlaced, before.URL)
+	status := hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, before.URL)
 	for _, db := range dbs {
 		startEngine(t, db, webhook.Config{Poll: 50 * time.Millisecond}, true)
 	}

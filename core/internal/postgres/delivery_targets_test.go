@@ -20,7 +20,7 @@ func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 	db := hubtest.Open(t, hubtest.DatabaseURL(t), clock)
 	for _, eventType := range []core.EventType{core.WebhookRetry, core.FeatureAction} {
 		business := hubtest.Business(t, db).ID
-		orders := hubtest.Subscribe(t, db, business, core.OrderPlaced, "https://pos.example/orders", webhook.Minutes)
+		orders := hubtest.Subscribe(t, db, business, core.OrderPlaced, "https://pos.example/orders")
 		sentTo := func() (to int64) {
 			event := core.Event{ID: core.NewID(clock.Now()), Business: business, Type: eventType, At: clock.Now(),
 				Body: []byte(`{}`)}
@@ -29,7 +29,7 @@ func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 			return to
 		}
 		require.Equal(t, orders.ID, sentTo(), "no own webhook")
-		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results", webhook.Minutes)
+		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results")
 		require.Equal(t, own.ID, sentTo())
 		require.NoError(t, deliveries.NewWebhooks(db).Change(ctx, business, "test", own.ID,
 			func(s *webhook.Subscription) error {

@@ -40,7 +40,7 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	require.Zero(t, oldest)
 	require.Equal(t, 15*time.Second, worst)
 
-	other := hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "https://other.example/", webhook.Minutes)
+	other := hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "https://other.example/")
 	publishedTo(core.OrderPlaced)
 	c.clock.Advance(2 * time.Second)
 	oldest, worst = ages()

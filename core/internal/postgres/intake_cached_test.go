@@ -40,7 +40,7 @@ func newCachedIntake(t *testing.T) *cachedIntake {
 	c := &cachedIntake{menuHarness: newMenuHarness(t, db, "US"), replica: hubtest.Connect(t, url, nil),
 		keys: access.Access{Keys: accessdb.New(db), Clock: db.Clock()}}
 	c.store("s1")
-	c.webhook = hubtest.Subscribe(t, db, c.business, core.OrderPlaced, "http://127.0.0.1:1/first", webhook.Minutes)
+	c.webhook = hubtest.Subscribe(t, db, c.business, core.OrderPlaced, "http://127.0.0.1:1/first")
 	key, secret, err := c.keys.CreateKey(context.Background(), access.Key{Business: c.business, Username: "shop",
 		Scope: core.ScopeChannel})
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestChangesOfOtherReplicasApplyToNextOrder(t *testing.T) {
 func TestOtherBusinessesDoNotInvalidateCachedValues(t *testing.T) {
 	c := newCachedIntake(t)
 	other := hubtest.Business(t, c.db)
-	hubtest.Subscribe(t, c.replica, other.ID, core.OrderPlaced, "http://127.0.0.1:1/", webhook.Minutes)
+	hubtest.Subscribe(t, c.replica, other.ID, core.OrderPlaced, "http://127.0.0.1:1/")
 	statements := pgtest.Statements(c.db)
 	_, err := c.place()
 	require.NoError(t, err)

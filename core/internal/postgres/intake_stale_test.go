@@ -13,7 +13,6 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // changer makes a change of another replica just before each execution of a statement. So the cached values of the
@@ -148,7 +147,7 @@ func TestReceiversChangedAfterReadingAreReadAgain(t *testing.T) {
 			return err
 		}
 		// The cached webhooks are stale, and the next snapshots contain the id of this transaction.
-		hubtest.Subscribe(t, c.replica, c.business, core.OrderStatusUpdate, "http://127.0.0.1:1/", webhook.Minutes)
+		hubtest.Subscribe(t, c.replica, c.business, core.OrderStatusUpdate, "http://127.0.0.1:1/")
 		if err := box.Publish(ctx, tx, c.event()); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func newOrderRetryHarness(t *testing.T) *orderRetryHarness {
 
 func (c *orderRetryHarness) subscribe(t *testing.T, sink *hubtest.Sink) webhook.Subscription {
 	t.Helper()
-	return hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+	return hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, sink.URL)
 }
 
 func (c *orderRetryHarness) place(t *testing.T, n int) {

@@ -37,7 +37,7 @@ func TestOrderRetryResumesAfterACrash(t *testing.T) {
 		})
 		k := newMenuHarness(t, db, "US")
 		k.store("s1")
-		hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+		hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL)
 		start := db.Clock().Now()
 		for i := range 3 {
 			_, err := intake.Place(ctx, k.arrival(fmt.Sprint(i), "web", oneCurry, ""))
@@ -96,7 +96,7 @@ func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 	})
 	k := newMenuHarness(t, db, "US")
 	k.store("s1")
-	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL)
 	startEngine(t, db, webhook.Config{}, true)
 	deliveries, resends := deliveriesdb.New(db), deliveriesdb.NewOrderRetries(db)
 	list := func(state webhook.State) []webhook.DeliveryRecord {

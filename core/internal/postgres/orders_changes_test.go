@@ -15,7 +15,6 @@ import (
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // changeHarness is a riderHarness whose orders change their states in batches.
@@ -85,7 +84,7 @@ func TestRejectedChangeFailsAloneInItsBatch(t *testing.T) {
 
 func TestChangesOfOneBatchKeepTheirOrder(t *testing.T) {
 	c := newChangeHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/")
 	id := c.order("b", "")
 	minutes := int64(20)
 	accepted := c.to(id, order.Acknowledged)
@@ -112,7 +111,7 @@ func TestChangesOfOneBatchKeepTheirOrder(t *testing.T) {
 
 func TestBatchOfChangesTakesSixStatements(t *testing.T) {
 	c := newChangeHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/")
 	var warm, requests []ordersdb.ChangeRequest
 	for range 40 {
 		id := c.order("web", "")
@@ -128,7 +127,7 @@ func TestBatchOfChangesTakesSixStatements(t *testing.T) {
 
 func TestBatchOfChangesIsAtomicDespiteACrash(t *testing.T) {
 	c := newChangeHarness(t)
-	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "https://pos.example.com/")
 	for n := 1; ; n++ {
 		first, second := c.order("b", ""), c.order("web", "")
 		requests := []ordersdb.ChangeRequest{c.to(first, order.Acknowledged), c.to(second, order.Dispatched),

@@ -22,7 +22,6 @@ import (
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // arrival returns an order of store s1; more is appended to the body.
@@ -150,7 +149,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newMenuHarness(t, db, "US")
 	k.store("s1")
-	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/")
 	for n := 1; ; n++ {
 		intake := ordersdb.NewIntake(db) // with an empty cache
 		before := pgtest.OrderCounts(t, db)

@@ -287,7 +287,7 @@ func useQueues(t *testing.T, p *publishHarness) {
 	until := func() time.Time { return p.clock.Now().Add(time.Minute).Truncate(time.Microsecond) }
 	for event, url := range map[core.EventType]string{core.OrderPlaced: "http://pos.example:80/placed",
 		core.OrderStatusUpdate: "http://pos.example/status"} {
-		hubtest.Subscribe(t, p.db, p.business, event, url, webhook.Seconds)
+		hubtest.SubscribeSeconds(t, p.db, p.business, event, url)
 	}
 	intake, riders, calls, hooks := newIntake(t, p.db), orders.NewRiders(p.db), callsOf(p.db), deliveries.New(p.db)
 	t.Cleanup(riders.Close)

@@ -231,7 +231,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 
 func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 	p := newPublishHarness(t)
-	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
+	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook")
 	eventCount := 0
 	for n := 1; ; n++ {
 		p.send("s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, 100+n))

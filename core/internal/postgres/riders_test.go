@@ -16,7 +16,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
@@ -280,7 +279,7 @@ func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 
 func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 	d := newRiderHarness(t)
-	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/")
 	for n := 1; ; n++ {
 		id := d.order("b", "")
 		before := pgtest.RiderCounts(t, d.db)

@@ -14,7 +14,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
@@ -24,7 +23,7 @@ func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 	require.True(t, enabled)
 	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
 	for _, tenant := range []hubtest.Tenant{one, other} {
-		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 		publish(t, db, tenant.ID, "", `{}`)
 	}
 	for table, column := range map[string]string{"businesses": "id", "webhooks": "business_id", "events": "business_id",
@@ -67,7 +66,7 @@ func TestHubWorksWithoutTheTenantRole(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	pgtest.Exec(t, db, `DROP POLICY tenant_isolation ON stores`)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -84,7 +83,7 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, walled, enabled)
 			tenant := hubtest.Business(t, db)
-			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 			_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)

@@ -18,7 +18,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestMigrationsCanBeRevertedAndReapplied(t *testing.T) {
@@ -167,7 +166,7 @@ func TestPartitionsAreCreatedAheadAndDroppedByAge(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	event := publish(t, db, tenant.ID, "", `{}`)
 	require.NotEmpty(t, pgtest.EventBodyByID(t, db, event.ID))
 	const retention = 3 * 24 * time.Hour

@@ -42,8 +42,7 @@ func createSecrets(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Sub
 	var subscriptions []webhook.Subscription
 	for i := range 450 {
 		subscriptions = append(subscriptions,
-			hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i),
-				webhook.Minutes))
+			hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i)))
 	}
 	require.NoError(t, platforms.New(db).Set(context.Background(), tenant.ID,
 		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
@@ -88,7 +87,7 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	hub := openWithKeys(t, url, newKey, hubtest.SecretKey)
 	requireDecryptable(t, hub, tenant, subscriptions)
 	subscriptions = append(subscriptions,
-		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
+		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early"))
 	requireDecryptable(t, old, tenant, subscriptions)
 	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)),
 		"until the rotation hubs seal with the key that all have")
@@ -98,7 +97,7 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	require.Equal(t, schema.Rotation{Key: schema.SealKey(hub), Resealed: 2*len(subscriptions) + 3,
 		Unreadable: []string{}}, done)
 	subscriptions = append(subscriptions,
-		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
+		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late"))
 	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 	require.ErrorContains(t, old.CheckSeal(ctx), "has the key of this database")
 	require.Equal(t, 2*len(subscriptions)+3, countSealedWith(t, hub, schema.SealKey(hub)))
@@ -169,7 +168,7 @@ func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	require.NoError(t, err)
 	db := hubtest.Open(t, url, nil)
 	db.UseSealer(lost)
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	hub := openWithKeys(t, url, hubtest.SecretKey)
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
@@ -188,8 +187,8 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 		t.Run(column, func(t *testing.T) {
 			db := hubtest.Database(t, nil)
 			readable, unreadable, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
-			hubtest.Subscribe(t, db, readable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
-			broken := hubtest.Subscribe(t, db, unreadable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			hubtest.Subscribe(t, db, readable.ID, core.StoreCreation, sink.URL)
+			broken := hubtest.Subscribe(t, db, unreadable.ID, core.StoreCreation, sink.URL)
 			pgtest.Exec(t, db, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+
 				`, 20) # 1) WHERE id = ?`, broken.ID)
 			now := db.Clock().Now()

@@ -20,7 +20,7 @@ func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	before := openWithKeys(t, url, hubtest.SecretKey)
 	tenant, sink := hubtest.Business(t, before), hubtest.NewSink(t, nil)
-	sub := hubtest.Subscribe(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook", webhook.Seconds)
+	sub := hubtest.SubscribeSeconds(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook")
 	subscriptions := webhook.Subscriptions{Store: deliveries.NewWebhooks(before), Overlap: time.Hour,
 		Clock: before.Clock()}
 	secrets := map[string][]string{"/hook/webhook": {sub.Secret}, "/hook/callback": {tenant.CallbackSecret}}

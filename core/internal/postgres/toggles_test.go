@@ -123,7 +123,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	s := newSwitchHarness(t)
 	sink := hubtest.NewEventSink(t, nil)
 	for _, event := range []core.EventType{core.StoreAction, core.ItemStateToggle} {
-		hubtest.Subscribe(t, s.db, s.business, event, sink.URL, "seconds")
+		hubtest.SubscribeSeconds(t, s.db, s.business, event, sink.URL)
 	}
 	until := s.clock.Now().Add(10 * time.Minute)
 	for _, store := range []string{"s1", "s2"} {

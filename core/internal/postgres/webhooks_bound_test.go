@@ -21,8 +21,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	tenant, other := hubtest.Business(t, db), hubtest.Business(t, db)
 	var first webhook.Subscription
 	for n := range webhook.MaxActive {
-		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n),
-			webhook.Minutes)
+		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n))
 	}
 	records := deliveries.NewWebhooks(db)
 	create := func(url string) error {
@@ -47,8 +46,8 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "100 active webhooks of the event_type order_placed")
 	require.NoError(t, create(first.URL), "existing webhooks may be changed")
-	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, first.URL, webhook.Minutes)
-	hubtest.Subscribe(t, db, other.ID, core.OrderPlaced, first.URL, webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, first.URL)
+	hubtest.Subscribe(t, db, other.ID, core.OrderPlaced, first.URL)
 
 	require.NoError(t, switched(false))
 	require.NoError(t, create("https://pos.example.com/more"))

@@ -73,17 +73,17 @@ func (q Store) recordProblems(ctx context.Context, tx bun.Conn, owner core.ID,
 // fields are values of a record for the audit trail.
 type fields = map[string]any
 
-// SetProblemState changes the state of a problem. It returns Conflict if the state is not before.
+// SetProblemState changes the state of a problem. It returns Conflict if the state is not transition.From.
 func (q Store) SetProblemState(ctx context.Context, business core.BusinessID, id int64,
-	before, after console.ProblemState, change access.Change) error {
+	transition console.ProblemTransition, change access.Change) error {
 	return q.changeProblem(ctx, business, id, change, func(tx bun.Conn, p console.Problem) (was, is fields, err error) {
-		if p.State != before {
+		if p.State != transition.From {
 			return nil, nil, core.Errorf(core.Conflict, "the problem has changed: this page shows its current state")
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE problems SET state = ?0, changed_by = ?1, changed_at = ?2,
 				reopened_at = CASE WHEN ?0 = 'resolved' THEN NULL ELSE reopened_at END
-			WHERE business_id = ?3 AND id = ?4`, after, change.Actor, q.db.Clock().Now(), business, id)
-		return fields{"state": before}, fields{"state": after}, err
+			WHERE business_id = ?3 AND id = ?4`, transition.To, change.Actor, q.db.Clock().Now(), business, id)
+		return fields{"state": transition.From}, fields{"state": transition.To}, err
 	})
 }
 
