@@ -66,7 +66,7 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff
-	$(GO) test -count=1 -run 'Architecture|HabitsOfTheCode|SQLIsKept' ./core/cmd/servery
+	$(GO) test -count=1 -run 'Architecture|Convention|SQL|Developer' ./core/cmd/servery
 	$(GO) test -count=1 -run 'OpenAPI' ./web
 	@GO=$(GO) sh deploy/check/vulnerabilities.sh
 

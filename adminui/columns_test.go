@@ -116,7 +116,7 @@ func TestSearchShowsItsProgressAndContinues(t *testing.T) {
 	f.searchStop = 1
 	_, file := getPage(t, client, at+"&when=1h&format=csv")
 	assert.Contains(t, file, "The search is not complete.")
-	for path, expected := range map[string]int{"again/?text=x": http.StatusBadRequest,
+	for path, expected := range map[string]int{"resend/?text=x": http.StatusBadRequest,
 		"?text=" + strings.Repeat("x", console.MaxSearchText+1): http.StatusBadRequest} {
 		status, _ := getPage(t, client, base+shell.Root+"b/7/deliveries/"+path)
 		assert.Equal(t, expected, status, path)
@@ -134,7 +134,7 @@ func TestAllMatchingDeliveriesAreCounted(t *testing.T) {
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
 	_, page := getPage(t, client, base+shell.Root+"b/7/deliveries/?state=failed")
-	assert.Regexp(t, `href="/console/b/7/deliveries/again/\?state=failed">Resend all that failed and match: 1<`, page)
+	assert.Regexp(t, `href="/console/b/7/deliveries/resend/\?state=failed">Resend all that failed and match: 1<`, page)
 	f.countMore = true
 	_, page = getPage(t, client, base+shell.Root+"b/7/deliveries/?state=delivered")
 	assert.Contains(t, page, "Resend all that were delivered and match: at least 1<")

@@ -57,7 +57,7 @@ func TestUnreadableFilterFindsNothing(t *testing.T) {
 		assert.True(t, strings.Contains(page, "The filter is not valid"), query)
 		assert.False(t, strings.Contains(page, `name="id"`), query)
 		assert.False(t, strings.Contains(page, "Bulk resend"), query)
-		for _, path := range []string{"b/7/deliveries/?format=csv&", "b/7/deliveries/again/?"} {
+		for _, path := range []string{"b/7/deliveries/?format=csv&", "b/7/deliveries/resend/?"} {
 			status, page = getPage(t, client, base+shell.Root+path+query)
 			assert.Equal(t, http.StatusBadRequest, status, path+query)
 			assert.False(t, strings.Contains(page, "Resend 1 event delivery"), path+query)

@@ -101,7 +101,7 @@ func extraPages(f *fake) map[string]string {
 	return map[string]string{
 		"webhook-gone":         "b/7/webhooks/5/",
 		"delivery-callback":    fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[4].ID),
-		"again":                "b/7/deliveries/again/?webhook=3",
+		"resend":               "b/7/deliveries/resend/?webhook=3",
 		"deliveries-searched":  "b/7/deliveries/?text=503",
 		"deliveries-columns":   "b/7/deliveries/?of=failed&sort=failed&cols=state.finished.status.url.problem.event.id",
 		"calls-none":           "b/7/calls/?text=nothing+of+it",

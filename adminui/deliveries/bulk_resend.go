@@ -94,7 +94,7 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		facts = append(facts[:len(facts)-2], ui.Fact{Label: text.FailedFrom, Cell: fromCell(v, selector.EndedFrom)},
 			ui.Fact{Label: text.FailedBy, Cell: ui.T(v.At(selector.EndedBy).Exact())})
 	}
-	button := counted.Button(v, v.Link("deliveries/again/"), text.BulkResendHelp)
+	button := counted.Button(v, v.Link("deliveries/resend/"), text.BulkResendHelp)
 	for _, name := range filterNames {
 		button.Hidden = append(button.Hidden, ui.Option{Label: name, Value: value(name)})
 	}
@@ -139,5 +139,5 @@ func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Resender.QueueJob(c.UserContext(), job, change); err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+job.ID.String()+"/"), "again")
+	return shell.RedirectDone(c, v.Link("jobs/"+job.ID.String()+"/"), "queued")
 }

@@ -72,8 +72,8 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Post(path+"retry/", access.Support, p.ResendSelected),
-			shell.Get(path+"again/", access.Support, p.BulkResend),
-			shell.Post(path+"again/", access.Support, p.QueueBulkResend),
+			shell.Get(path+"resend/", access.Support, p.BulkResend),
+			shell.Post(path+"resend/", access.Support, p.QueueBulkResend),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
@@ -81,7 +81,7 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":id/retry/", access.Support, p.Resend),
 		},
 		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
-		Done:    map[string]string{"retried": text.DeliveriesRetry, "again": text.BulkResendQueued}}
+		Done:    map[string]string{"retried": text.DeliveriesRetry, "queued": text.BulkResendQueued}}
 }
 
 // jobEvents are the events whose reference is a job.

@@ -80,7 +80,7 @@ func (p Pages) addBulkResend(ctx context.Context, v *shell.PageContext, f filter
 	if !v.MayAct() || len(list.Rows) == 0 || f.state == webhook.Pending || f.state == webhook.Held || v.WantsCSV() {
 		return nil
 	}
-	link := ui.Link{Href: linkWithFilters(v, f, "deliveries/again/"), Label: text.BulkResend}
+	link := ui.Link{Href: linkWithFilters(v, f, "deliveries/resend/"), Label: text.BulkResend}
 	head.Links = []ui.Link{link}
 	selector, err := f.selector(NewSnapshot(v).At)
 	if err != nil {

@@ -55,7 +55,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":reference/", access.Viewer, p.One),
 			shell.Get(path+":reference/diff/", access.Viewer, p.Diff),
-			shell.Post(path+":reference/again/", access.Support, p.Rerun),
+			shell.Post(path+":reference/rerun/", access.Support, p.Rerun),
 			shell.Get(path+":reference/request.json", access.Viewer, p.Request),
 			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
 			shell.Get(path+":reference/result.json", access.Viewer, p.Result),
@@ -202,7 +202,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why, Key: "r",
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "rerun/", ReasonLabel: text.Why, Key: "r",
 			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
@@ -258,7 +258,7 @@ func (p Pages) Rerun(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	rerun, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	rerun, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.rerun"))
 	if err != nil {
 		return err
 	}

@@ -115,5 +115,5 @@ func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+job.String()+"/"), "again")
+	return shell.RedirectDone(c, v.Link("jobs/"+job.String()+"/"), "queued")
 }

@@ -21,7 +21,8 @@ func TestReceiptListsWhatWasOrdered(t *testing.T) {
 		"items": [{"merchant_id": "dal", "title": "Dal", "price": 9.5, "quantity": 2, "total": 25,
 			"instructions": "no salt", "line_id": "L-1", "options_to_add": [
 				{"merchant_id": "rice", "title": "Rice", "price": 1.5, "quantity": 2, "group": {"title": "Sides"}},
-				{"merchant_id": "hot", "title": "", "price": 0, "quantity": 1, "group": {"title": ""}, "parent": 0, "line_id": "L-2"}]}],
+				{"merchant_id": "hot", "title": "", "price": 0, "quantity": 1, "group": {"title": ""},
+					"parent": 0, "line_id": "L-2"}]}],
 		"payment": [{"option": "cash", "amount": 24.5, "srvr_trx_id": "T-9"}]}`), &body))
 	var got []string
 	for _, row := range receiptOf(body, "EUR").Rows {

@@ -253,10 +253,10 @@ func TestRefreshTokenOfAnOperatorReplacesTheStored(t *testing.T) {
 	f.rotate()
 	f.token(f.replica())
 	f.access.Secrets = map[string]string{"client_id": "client one", "client_secret": clientSecret,
-		"refresh": "given anew"}
+		"refresh": "renewed"}
 	_, err := f.replica().Token(t.Context(), f.request(""))
 	require.ErrorContains(t, err, "400 invalid_grant: check the secrets client_id, client_secret, refresh")
-	require.Equal(t, "given anew", f.server.requests[1].Get("refresh_token"))
+	require.Equal(t, "renewed", f.server.requests[1].Get("refresh_token"))
 
 	f.access.Secrets = map[string]string{"client_id": "client one", "client_secret": "another",
 		"refresh": firstRefresh}

@@ -157,7 +157,7 @@ func TestMasterAndStoreRecordsFollowTheModel(t *testing.T) {
 			func(t *testing.T, h *memoryDB, _ Plan) {
 				require.True(t, h.sells("S1", "tea"))
 			}},
-		{"an item that comes back to a store starts anew",
+		{"an item that comes back to a store starts fresh",
 			[]string{"S1" + tea, `S1{"items":[{"ref_id":"tea","price":99,"sort_order":3}]}`,
 				`S1{"items":[{"ref_id":"tea","price":1,"sold_at_store":false}]}`,
 				`S1{"items":[{"ref_id":"tea","price":12}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {

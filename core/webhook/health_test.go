@@ -19,17 +19,17 @@ func result(status int, probe bool, at time.Time) Result {
 }
 
 func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
-	for status, unwell := range map[int]bool{
+	for status, unhealthy := range map[int]bool{
 		0: true, 500: true, 502: true, 503: true, 599: true, 429: true,
 		200: false, 204: false, 301: false, 400: false, 401: false, 404: false, 408: false, 410: false, 499: false,
 	} {
-		require.Equal(t, unwell, Attempt{Status: status}.Unhealthy(), status)
+		require.Equal(t, unhealthy, Attempt{Status: status}.Unhealthy(), status)
 	}
-	for class, unwell := range map[ErrorClass]bool{ // after any status
+	for class, unhealthy := range map[ErrorClass]bool{ // after any status
 		Timeout: true, ConnectionBroken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
 	} {
 		for _, status := range []int{200, 302, 404, 410} {
-			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.Unhealthy(), "%s after %d", class,
+			require.Equal(t, unhealthy, Attempt{Status: status, ErrorClass: class}.Unhealthy(), "%s after %d", class,
 				status)
 		}
 	}

@@ -87,7 +87,7 @@ func (h *hubProcess) peak(t *testing.T) int {
 	require.NotNil(t, found)
 	kib, err := strconv.Atoi(string(found[1]))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(dir+"clear_refs", []byte("5"), 0o600), "the peak is counted anew")
+	require.NoError(t, os.WriteFile(dir+"clear_refs", []byte("5"), 0o600), "the peak starts from here")
 	return kib << 10
 }
 

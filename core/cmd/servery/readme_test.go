@@ -88,6 +88,28 @@ func TestREADMELinksLeadToFiles(t *testing.T) {
 // developerPages are the pages for developers.
 var developerPages = []string{"core/README.md", ".github/CONTRIBUTING.md"}
 
+func TestDeveloperREADMEsStayShort(t *testing.T) {
+	words := 0
+	for _, page := range developerPages {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		words += len(strings.Fields(regexp.MustCompile(`[|]|-{3,}`).ReplaceAllString(string(text), " ")))
+	}
+	require.LessOrEqual(t, words, 3000)
+}
+
+func TestDeveloperREADMENamesEveryPackageOfTheCore(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "core/README.md"))
+	require.NoError(t, err)
+	sources(t, func(pkg, _ string, _ *ast.File, _ *token.FileSet) {
+		if pkg != "core" && !strings.HasPrefix(pkg, "core/") || pkg == "core/cmd/gotest" {
+			return
+		}
+		name := strings.TrimPrefix(pkg, "core/internal/postgres/") // a separate table lists these
+		require.Regexp(t, "`("+pkg+"|"+name+")`", string(text))
+	})
+}
+
 func TestDeveloperREADMEsNameExistingFilesAndTests(t *testing.T) {
 	files := regexp.MustCompile("`((?:core|web|adminui|plugins|migrations|deploy)/[^` *]+|\\.ci/run)\\*?`")
 	tests := regexp.MustCompile("`(Test[A-Za-z]+)`")

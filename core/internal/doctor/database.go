@@ -163,7 +163,7 @@ const (
 	rowSecurityOff = "the hub may not take the role servery_tenant: that queries name their business is all " +
 		"that keeps businesses apart"
 	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, " +
-		"and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. " +
+		"and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then restart the hubs. " +
 		"The tables must be in the schema public: one named as the hub's role is not seen by another"
 )
 

@@ -85,7 +85,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Failed)) == 3 })
 	sam, vera := a.user(t, "sam@example.com", access.Support, tenant.ID),
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
-	again := shell.BusinessLink(tenant.ID, "deliveries/again/")
+	again := shell.BusinessLink(tenant.ID, "deliveries/resend/")
 	page := sam.get(t, again+fmt.Sprintf("?webhook=%d", sub.ID))
 	require.Contains(t, page.text, "Resend 3 event deliveries")
 	require.Equal(t, http.StatusForbidden, vera.get(t, again).status)
@@ -118,17 +118,17 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	sent := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
 		body: `{"stores":[{"ref_id":"s1","name":"N","city":"C"}]}`})
 	job := shell.BusinessLink(tenant.ID, "jobs/"+sent.body["reference"].(string)+"/")
-	early := sam.post(t, job+"again/", withReason(nil))
+	early := sam.post(t, job+"rerun/", withReason(nil))
 	require.Equal(t, http.StatusConflict, early.status)
 	require.Contains(t, early.text, "has not finished")
 	require.Equal(t, http.StatusNotFound,
-		sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/again/"),
+		sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/rerun/"),
 			withReason(nil)).status)
 	a.start(t)
 	hubtest.WaitUntil(t, "the job is done", func() bool {
 		return regexp.MustCompile(`Applied: 1 (store|menu entry)`).MatchString(sam.get(t, job).text)
 	})
-	r := sam.post(t, job+"again/", withReason(nil))
+	r := sam.post(t, job+"rerun/", withReason(nil))
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
 	again, _, _ := cutQuery(r.header.Get("Location"))
 	require.NotEqual(t, job, again)
@@ -138,7 +138,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	})
 	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)
 	require.Contains(t, sam.get(t, job).text, `href="`+again+`"`)
-	require.Equal(t, []string{"job.again"}, a.auditActions(t, tenant.ID))
+	require.Equal(t, []string{"job.rerun"}, a.auditActions(t, tenant.ID))
 }
 
 func cutQuery(address string) (path, query string, found bool) {

@@ -131,7 +131,7 @@ func TestObjectsOfOtherBusinessesAreNotFound(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, sam.get(t, shell.BusinessLink(mine.ID, path+below)).status,
 				path+below)
 		}
-		for _, deed := range []string{"pause/", "resume/", "test/", "rotate/", "retry/", "again/", "rollback/"} {
+		for _, deed := range []string{"pause/", "resume/", "test/", "rotate/", "retry/", "rerun/", "rollback/"} {
 			require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed},
 				sam.post(t, shell.BusinessLink(mine.ID, path+deed), withReason(nil)).status, path+deed)
 		}

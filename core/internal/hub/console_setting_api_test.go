@@ -135,7 +135,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 		require.NotContains(t, string(e.Detail), "s3cret")
 		require.Contains(t, string(e.Detail), "a good reason")
 	}
-	require.Contains(t, string(entries[1].Detail), `"api_key": "set anew"`)
+	require.Contains(t, string(entries[1].Detail), `"api_key": "replaced"`)
 }
 
 func TestPlatformPageNamesSettingsItsPluginRejects(t *testing.T) {

@@ -153,7 +153,7 @@ func (h *handler) summarize() error {
 	h.mu.Lock()
 	ids := pluralize(h.attempts.distinct, "distinct webhook-id")
 	if h.attempts.evicted {
-		ids += fmt.Sprintf(" (one that came again after %d others counts anew)", h.attempts.limit)
+		ids += fmt.Sprintf(" (a repeat after %d others counts as new)", h.attempts.limit)
 	}
 	summary := fmt.Sprintf("%s, %s, %d verified, %d not verified", pluralize(h.tally.deliveries, "delivery"), ids,
 		h.tally.verified, h.tally.unverified)

@@ -43,7 +43,7 @@ func TestCommandLineChangesAreAudited(t *testing.T) {
 	}
 	require.Equal(t, []string{"business.create", "key.create", "key.revoke", "platform.create", "platform.change",
 		"callback.create"}, actions)
-	require.Contains(t, string(entries[1].Detail), `"token": "set anew"`)
+	require.Contains(t, string(entries[1].Detail), `"token": "replaced"`)
 }
 
 func TestCommandLinePluginChangesAreAudited(t *testing.T) {

@@ -101,8 +101,8 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 		return one
 	}
 	for name, change := range map[string]struct {
-		do   func(*webhook.Subscription)
-		anew bool
+		do    func(*webhook.Subscription)
+		reset bool
 	}{
 		"another address": {func(s *webhook.Subscription) { s.URL = "https://pos.example/moved" }, true},
 		"other headers":   {func(s *webhook.Subscription) { s.Headers = map[string]string{"X-Token": "right"} }, true},
@@ -118,8 +118,8 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 				}))
 			one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 			require.NoError(t, err)
-			require.Equal(t, change.anew, one.Health.FailingSince.IsZero())
-			if change.anew {
+			require.Equal(t, change.reset, one.Health.FailingSince.IsZero())
+			if change.reset {
 				require.Equal(t, console.Health{}, one.Health)
 				require.Equal(t, console.Health{}, endpoint(time.Second).Health,
 					"an attempt that started before the change does not count")

@@ -19,9 +19,9 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 		require.NoError(t, err)
 		return statements() - before
 	}
-	anew := read(p, "s1")
+	fresh := read(p, "s1")
 	cached := read(p, "s1")
-	require.Less(t, cached, anew)
+	require.Less(t, cached, fresh)
 	for range 5 {
 		other := &publishHarness{menuHarness: newMenuHarness(t, p.db, "US")}
 		pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,

@@ -69,9 +69,9 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 	require.Equal(t, first, again, "its outcome is pending")
 	require.NoError(t, orders.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CallID: first}))
-	anew, err := same()
+	fresh, err := same()
 	require.NoError(t, err)
-	require.NotEqual(t, first, anew, "another rider, while the first call is pending")
+	require.NotEqual(t, first, fresh, "another rider, while the first call is pending")
 }
 
 func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
@@ -107,7 +107,7 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	require.Equal(t, second, report(editable), "it was the last")
 	d.clock.Advance(time.Millisecond)
 	third := report(curry)
-	require.NotContains(t, first, third, "it was not the last: the customer may have chosen anew meanwhile")
+	require.NotContains(t, first, third, "it was not the last: the customer may have chosen fresh meanwhile")
 	finishCall(relay.Failed)
 	d.clock.Advance(time.Millisecond)
 	require.NotEqual(t, third, report(curry), "a failed report may be repeated")

@@ -16,12 +16,12 @@ func (db *DB) Of(business core.BusinessID) bun.IConn { return db.Tenant(business
 func (db *DB) Tenants(t testing.TB) map[string]bool {
 	t.Helper()
 	var rows []struct {
-		Name   string
-		Walled bool
+		Name string
+		RLS  bool
 	}
 	if err :=
 		db.bun.NewRaw(`SELECT c.relname AS name, c.relrowsecurity
-			AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_isolation') AS walled
+			AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_isolation') AS rls
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 			AND NOT c.relispartition
 		AND (c.relname = 'businesses' OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid
@@ -31,7 +31,7 @@ func (db *DB) Tenants(t testing.TB) map[string]bool {
 	}
 	tables := map[string]bool{}
 	for _, row := range rows {
-		tables[row.Name] = row.Walled
+		tables[row.Name] = row.RLS
 	}
 	return tables
 }

@@ -57,8 +57,8 @@ func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 func TestEveryTenantTableHasRowLevelSecurity(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
 	require.Greater(t, len(tables), 20)
-	for name, walled := range tables {
-		require.True(t, walled, "%s: its migration must end with SELECT enable_rls()", name)
+	for name, enabled := range tables {
+		require.True(t, enabled, "%s: its migration must end with SELECT enable_rls()", name)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestHubWorksWithoutTheTenantRole(t *testing.T) {
 }
 
 func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
-	for attribute, walled := range map[string]bool{"CREATEROLE": true, "NOCREATEROLE": false} {
+	for attribute, expected := range map[string]bool{"CREATEROLE": true, "NOCREATEROLE": false} {
 		t.Run(attribute, func(t *testing.T) {
 			ctx, db := context.Background(), asOwner(t, attribute)
 			_, err := schema.MigrateUp(ctx, db)
@@ -81,7 +81,7 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 			require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
 			enabled, err := db.RLSEnabled(ctx)
 			require.NoError(t, err)
-			require.Equal(t, walled, enabled)
+			require.Equal(t, expected, enabled)
 			tenant := hubtest.Business(t, db)
 			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 			_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)

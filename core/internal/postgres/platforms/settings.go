@@ -54,7 +54,7 @@ func auditEntry(served string, a, before relay.Access) map[string]any {
 	for name, value := range a.Secrets {
 		secrets[name] = "set"
 		if previous, known := before.Secrets[name]; known && previous != value {
-			secrets[name] = "set anew"
+			secrets[name] = "replaced"
 		}
 	}
 	return map[string]any{"served_by": served, "settings": string(a.Settings), "endpoints": a.BaseURLs,
