@@ -31,8 +31,8 @@ const (
 	CustomerErase    = "Erase personal data"
 	CustomerEraseSay = "Erases names, contact details, notes and locations of %s, %s and %s. " +
 		"This cannot be undone. Amounts, items, ids and states remain."
-	CustomerEraseMany = "Erases names, contact details, notes and locations of more than %s, with %s and %s of these. " +
-		"An aggregator may use one contact for many customers. This cannot be undone. Amounts, items, ids and " +
+	CustomerEraseMany = "Erases names, contact details, notes and locations of more than %s, with %s and %s of " +
+		"these. An aggregator may use one contact for many customers. This cannot be undone. Amounts, items, ids and " +
 		"states remain."
 	CustomerEraseWaits = "Not finished yet: %s. Each is erased once its deliveries and calls have ended. " +
 		"Enable a disabled webhook, or resend, to end them sooner."

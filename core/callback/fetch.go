@@ -148,8 +148,9 @@ func lostOrder(r relay.Result) (order.Rejection, bool) {
 		code = core.Invalid
 	}
 	var payload relay.InboundFetchPayload
-	_ = json.Unmarshal(r.Call.Payload, &payload)                                                // without an id, the order is only counted
-	if payload.Poll != "" && cmp.Or(r.Outcome.PlatformOrderID, payload.PlatformOrderID) == "" { // perhaps no order
+	_ = json.Unmarshal(r.Call.Payload, &payload) // without an id, the order is only counted
+	if payload.Poll != "" && cmp.Or(r.Outcome.PlatformOrderID, payload.PlatformOrderID) == "" {
+		// perhaps no order
 		return order.Rejection{}, false
 	}
 	rejection := order.NewRejection(core.Errorf(code, "fetching the order failed: %s", r.Message), nil)

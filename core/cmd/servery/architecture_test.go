@@ -82,8 +82,8 @@ var allowedImports = []struct {
 // capabilities may import those before them in the list.
 var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "step",
 	"outcome", "relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "callback",
-	"poll", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound", "aggregator", "queue",
-	"retry"}
+	"poll", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound",
+	"aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",

@@ -291,8 +291,7 @@ func TestStoreIsPolledWhileThePlatformListsIt(t *testing.T) {
 	require.Zero(t, queued())
 	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":[]}]}`)
 	p.awaitCallback(4)
-	p.schedule()
-	require.Equal(t, 1, queued())
+	p.advanceUntil("the poll of the listed store", func() bool { p.schedule(); return queued() == 1 })
 }
 
 func TestPollOfAnotherReplicaIsNotStored(t *testing.T) {
