@@ -26,7 +26,7 @@ var (
 
 // The maximum memory of decoded bodies. TestDecodedBodiesStayWithinTheirEstimatedMemory measures it.
 var (
-	parsed = body.Cost{Byte: 4, Value: 64}
+	parsed = body.Cost{Byte: 4, Value: 80}
 	stored = body.Cost{Byte: 6, Value: 64} // decoded, and written to the database as a job
 
 	// JobCost is the memory of a job's body while the job runs.
