@@ -34,7 +34,7 @@ func TestPausedEngineClaimsAndStartsNothing(t *testing.T) {
 		config.Poll, config.MaxWaiting = time.Second, 8
 		e, stop := start(t, q, config)
 		defer stop()
-		<-time.After(time.Second)
+		<-time.After(1500 * time.Millisecond) // between two polls
 		e.Pause()
 		q.locked(func() {
 			q.pending = append(q.pending, item{id: 99, key: 2})
