@@ -289,9 +289,6 @@ func TestStoreIsPolledWhileThePlatformListsIt(t *testing.T) {
 	p.advanceUntil("the end of the poll", func() bool { p.clock.Advance(time.Minute); return queued() == 0 })
 	p.schedule()
 	require.Zero(t, queued())
-	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":[]}]}`)
-	p.awaitCallback(4)
-	p.advanceUntil("the poll of the listed store", func() bool { p.schedule(); return queued() == 1 })
 }
 
 func TestPollOfAnotherReplicaIsNotStored(t *testing.T) {
