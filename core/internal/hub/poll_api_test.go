@@ -284,8 +284,16 @@ func TestStoreIsPolledWhileThePlatformListsIt(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 1, queued())
-	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":["p"]}]}`)
+	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","city":"C","name":"Two","excluded_platforms":["p"]}]}`)
 	p.awaitCallback(3)
+	p.schedule()
+	require.Equal(t, 1, queued())
+	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","excluded_platforms":[]}]}`)
+	p.awaitCallback(4)
+	p.advanceUntil("the poll of the listed store", func() bool { p.schedule(); return queued() == 2 })
+	p.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":["p"]},
+		{"ref_id":"s2","excluded_platforms":["p"]}]}`)
+	p.awaitCallback(5)
 	p.advanceUntil("the end of the poll", func() bool { p.clock.Advance(time.Minute); return queued() == 0 })
 	p.schedule()
 	require.Zero(t, queued())
