@@ -41,6 +41,11 @@ func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 	return firstN(list, filter.Limit), len(list), f.broken
 }
 
+func (f *fake) OrderFollowUps(context.Context, core.BusinessID, int64) ([]console.OrderFollowUp, error) {
+	return []console.OrderFollowUp{
+		{Kind: "courier", Note: hostile + long, Actor: "platform:tasty", At: minutesAgo(6)}}, f.broken
+}
+
 func (f *fake) OrderRepeats(context.Context, core.BusinessID, int64) ([]console.OrderRepeat, error) {
 	if len(f.orders) == 0 {
 		return nil, f.broken

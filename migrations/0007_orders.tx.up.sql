@@ -92,6 +92,7 @@ CREATE TABLE rider_statuses (
     rider_name  text NOT NULL,    -- '' while unknown
     rider_phone text NOT NULL,
     actor       text NOT NULL,    -- such as key:pos
+    location    text,             -- JSON: the latest with this status, of a platform's courier; null: unknown
     call_id     uuid,             -- null: no aggregator to relay it to
     PRIMARY KEY (business_id, order_id, n)
 );
@@ -116,6 +117,29 @@ CREATE TABLE pending_cancellations (
     reason            text NOT NULL, -- for people
     at                timestamptz NOT NULL,
     PRIMARY KEY (business_id, platform, platform_order_id)
+);
+
+-- Messages of platforms about orders that have not arrived yet. They are kept for a day.
+CREATE TABLE pending_follow_ups (
+    business_id       bigint NOT NULL REFERENCES businesses (id),
+    platform          text NOT NULL,
+    platform_order_id text NOT NULL,
+    id                uuid NOT NULL, -- sorts by time
+    content           text NOT NULL, -- JSON
+    at                timestamptz NOT NULL,
+    PRIMARY KEY (business_id, platform, platform_order_id, id)
+);
+CREATE INDEX pending_follow_ups_by_time ON pending_follow_ups (at);
+
+-- Messages of platforms about orders, unless the order itself shows them.
+CREATE TABLE order_follow_ups (
+    business_id bigint NOT NULL,
+    order_id    bigint NOT NULL,
+    kind        text NOT NULL, -- courier
+    note        text NOT NULL, -- why it changed nothing; '': it did
+    actor       text NOT NULL, -- such as platform:deliveroo
+    at          timestamptz NOT NULL,
+    PRIMARY KEY (business_id, order_id, kind)
 );
 
 -- Repeats of orders with other content, which the hub did not apply. The latest of each order.

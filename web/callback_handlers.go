@@ -106,6 +106,8 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 		orderID, err = s.cancelCallback(c, request.Caller, order.Cancellation{
 			Platform: request.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID,
 			Reason: message.Cancellation.Reason})
+	case message.FollowUp != nil:
+		orderID, err = s.followCallback(c, request.Caller, *message.FollowUp)
 	case message.Outcome != nil:
 		err = s.Actions.Settle(c.UserContext(), request.Business, request.Platform, *message.Outcome)
 		if err == nil {
@@ -166,6 +168,18 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 	}
 	return id, respond(c, http.StatusOK,
 		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
+}
+
+// followCallback applies what an aggregator sends about an order, and responds. The order may arrive later.
+func (s *Server) followCallback(c *fiber.Ctx, caller relay.Caller, f order.FollowUp) (int64, error) {
+	result, err := s.FollowUps.Apply(c.UserContext(), caller.Business, f)
+	switch {
+	case err != nil:
+		return 0, err
+	case result.OrderID == 0:
+		return 0, respond(c, http.StatusOK, envelope{Status: "success", Message: result.Text})
+	}
+	return result.OrderID, respond(c, http.StatusOK, orderResponse{"success", result.Text, result.OrderID})
 }
 
 // placeCallback stores an order of an aggregator, and responds.

@@ -102,6 +102,11 @@ type Orders interface {
 		known core.ID, err error)
 }
 
+// FollowUps applies what platforms send about their orders beside the orders themselves.
+type FollowUps interface {
+	Apply(ctx context.Context, business core.BusinessID, f order.FollowUp) (order.FollowUpResult, error)
+}
+
 // Riders stores statuses and locations of riders. They are durable when the methods return.
 type Riders interface {
 	Update(ctx context.Context, update order.RiderUpdate) (changed bool, err error)
@@ -220,6 +225,7 @@ type Config struct {
 	ChannelStores       ChannelStoreView
 	Intake              Intake
 	Orders              Orders
+	FollowUps           FollowUps
 	Riders              Riders
 	ActionDesk          ActionDesk
 	Actions             Actions

@@ -28,6 +28,7 @@ type OrderFacts struct {
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
 	Repeats    []console.OrderRepeat
+	FollowUps  []console.OrderFollowUp
 	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
 	DeliveryLink func(webhook.DeliveryRecord) ui.Link
 	ResendButton func(webhook.DeliveryRecord) *ui.Button

@@ -40,6 +40,7 @@ type Timeline interface {
 	RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	OrderRepeats(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRepeat, error)
+	OrderFollowUps(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderFollowUp, error)
 }
 
 // Notifier finds orders that no webhook received, and queues their delivery.
@@ -283,6 +284,9 @@ func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, r
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	if o.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if o.FollowUps, err = p.Timeline.OrderFollowUps(ctx, v.Business.ID, id); err != nil {
 		return o, err
 	}
 	if v.MayAct() {

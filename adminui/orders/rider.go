@@ -1,6 +1,8 @@
 package orders
 
 import (
+	"time"
+
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -20,6 +22,10 @@ func pathOf(v *shell.PageContext, location console.RiderLocation) ui.Map {
 
 // riderFacts says where the rider was last, and when the platform received that.
 func riderFacts(v *shell.PageContext, r order.APIOrder, location console.RiderLocation) (list []ui.Fact) {
+	courier := courierFact(func(at int64) ui.Cell { return ui.TimeCell(v.At(time.UnixMilli(at))) }, r)
+	if len(courier) > 0 {
+		return courier
+	}
 	if r.Rider != nil && location.ReceivedAt.IsZero() && cause.RiderStateLabel(r.State, r.Rider.Status) != "" {
 		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.T(text.RiderSeenNone)})
 	}

@@ -48,8 +48,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeate
 	for _, ride := range o.Rides {
 		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run,
 			Title: text.Rider + ": " + cause.RiderLabel(ride.Status),
-			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(ride.Actor)),
-			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
+			Words: rideText(ride), Note: strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
 		status := cause.Delivery(d, v.Zone)
@@ -62,6 +61,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeate
 		line.AddCall(call)
 	}
 	addRepeats(line, o.Repeats)
+	addFollowUps(line, o.FollowUps)
 	return line
 }
 

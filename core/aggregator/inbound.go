@@ -74,6 +74,8 @@ func messageOf(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 		cancellation := translation.GetCancellation()
 		message.Cancellation = &relay.Cancellation{PlatformOrderID: cancellation.GetPlatformOrderId(),
 			Reason: cancellation.GetReason()}
+	case translation.GetCourier() != nil:
+		message.FollowUp = courierOf(subject.Platform, translation.GetCourier())
 	case translation.GetOutcome() != nil:
 		message.Report = reportOf(translation.GetOutcome())
 	case translation.GetOrder() != nil:

@@ -32,6 +32,11 @@ type Orders interface {
 	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
 }
 
+// FollowUps applies what platforms send about their orders beside the orders themselves.
+type FollowUps interface {
+	Apply(ctx context.Context, business core.BusinessID, f order.FollowUp) (order.FollowUpResult, error)
+}
+
 // Actions records the outcomes of feature actions.
 type Actions interface {
 	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
@@ -51,6 +56,7 @@ type Rejections interface {
 type Desk struct {
 	Intake     Intake
 	Orders     Orders
+	FollowUps  FollowUps
 	Actions    Actions
 	Outcomes   Outcomes
 	Stores     PlatformStores
@@ -68,6 +74,9 @@ func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (
 		_, _, err := d.Orders.Cancel(ctx, caller.Business, order.Cancellation{Platform: caller.Platform,
 			PlatformOrderID: m.Cancellation.PlatformOrderID, Reason: m.Cancellation.Reason})
 		return refused("the cancellation is stored", err)
+	case m.FollowUp != nil:
+		result, err := d.FollowUps.Apply(ctx, caller.Business, *m.FollowUp)
+		return refused(result.Text, err)
 	case m.Outcome != nil:
 		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
 	case m.Report != nil:

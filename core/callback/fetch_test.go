@@ -19,6 +19,7 @@ type desk struct {
 	message              relay.Message
 	readErr, placeErr    error
 	cancelErr, settleErr error
+	followErr            error
 	placed, finished     []string
 	rejected             []order.Rejection
 	notified             []string
@@ -44,6 +45,10 @@ func (d *desk) Place(_ context.Context, r order.PlaceRequest) (order.PlaceResult
 
 func (d *desk) Cancel(context.Context, core.BusinessID, order.Cancellation) (int64, order.State, error) {
 	return 0, "", d.cancelErr
+}
+
+func (d *desk) Apply(_ context.Context, _ core.BusinessID, f order.FollowUp) (order.FollowUpResult, error) {
+	return order.FollowUpResult{OrderID: 7, Text: "applied " + f.PlatformOrderID}, d.followErr
 }
 
 func (d *desk) RecordRejected(_ context.Context, r order.Rejection) error {
@@ -83,7 +88,8 @@ func (d *desk) Finish(_ context.Context, _ core.ID, results []relay.Result) erro
 
 func (d *desk) fetches() Fetches {
 	return Fetches{Translator: d, Requests: d,
-		Desk: Desk{Intake: d, Orders: d, Actions: d, Stores: d, Rejections: d, Log: slog.New(slog.DiscardHandler)}}
+		Desk: Desk{Intake: d, Orders: d, FollowUps: d, Actions: d,
+			Stores: d, Rejections: d, Log: slog.New(slog.DiscardHandler)}}
 }
 
 var fetch = relay.Call{Business: 1, Platform: "linked", Kind: relay.InboundFetch,
@@ -115,6 +121,12 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 			relay.OutcomeDone, "the cancellation is stored"},
 		"a late cancellation": {desk{message: relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: "L-1"}},
 			cancelErr: conflict}, relay.OutcomeDone, "it is completed"},
+		"a courier": {desk{message: relay.Message{FollowUp: &order.FollowUp{PlatformOrderID: "L-1"}}},
+			relay.OutcomeDone, "applied L-1"},
+		"a late courier": {desk{message: relay.Message{FollowUp: &order.FollowUp{}}, followErr: conflict},
+			relay.OutcomeDone, "it is completed"},
+		"a courier in a full hub": {desk{message: relay.Message{FollowUp: &order.FollowUp{}}, followErr: unavailable},
+			relay.OutcomeRetry, "storing the fetched content failed: full"},
 		"an outcome": {desk{message: relay.Message{Outcome: &relay.Outcome{}}}, relay.OutcomeDone,
 			"the outcome is recorded"},
 		"an ignored response": {desk{message: relay.Message{Ignored: "a ping"}}, relay.OutcomeDone,

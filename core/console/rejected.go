@@ -59,3 +59,11 @@ type OrderRepeat struct {
 	Times       int
 	First, Last time.Time
 }
+
+// OrderFollowUp is what the platform of an order sent about it.
+type OrderFollowUp struct {
+	Kind  string // of order.FollowUp
+	Note  string // why it changed nothing; "": it did
+	Actor string
+	At    time.Time
+}

@@ -114,6 +114,8 @@ type RiderUpdate struct {
 	OrderID  int64
 	Status   RiderStatus
 	Rider    Rider
+	Platform string     // the platform whose courier it is; "": the merchant's rider
+	Location *Location  // of a platform's courier; nil if unknown
 	Trace    core.Trace // of the request
 }
 

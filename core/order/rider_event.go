@@ -14,8 +14,9 @@ type RiderStep struct {
 	Status RiderStatus `json:"status"`
 	At     int64       `json:"at"` // epoch milliseconds
 	Rider
-	Actor string      `json:"actor"`
-	Relay *RiderRelay `json:"relay,omitzero"` // nil if there is no platform to send it to
+	Actor    string      `json:"actor"`
+	Location *Location   `json:"location,omitzero"` // the latest with this status; nil if unknown
+	Relay    *RiderRelay `json:"relay,omitzero"`    // nil if there is no platform to send it to
 }
 
 // RiderRelay is the result of sending a status to the platform.
@@ -84,12 +85,17 @@ func Trackable(state State, last RiderStatus) bool {
 const maxRiderStatuses = 500
 
 // AddStatus adds a status, if it changes anything, and returns the body of its rider_status_update event. Assigning a
-// rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move.
+// rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move. A platform may replace its courier
+// without UNASSIGNED.
 func (r *Tracking) AddStatus(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
-	if err := CheckSelfDelivery(r.DeliveryMode); err != nil {
+	if err := r.checkCarrier(update); err != nil {
 		return false, nil, err
 	}
-	next, changed, err := r.History.Delivery().Move(update.Status, update.Rider)
+	now := r.History.Delivery()
+	if update.Platform != "" && !now.Rider.matches(update.Rider) {
+		now.Rider = Rider{}
+	}
+	next, changed, err := now.Move(update.Status, update.Rider)
 	if err != nil || !changed {
 		return false, nil, err
 	}
@@ -100,13 +106,42 @@ func (r *Tracking) AddStatus(update RiderUpdate, at int64) (changed bool, event 
 		return false, nil, core.Errorf(core.Conflict, "the order already has %d rider statuses, the maximum",
 			maxRiderStatuses)
 	}
+	if !Trackable(r.State, next.Status) || next.Status == Unassigned || next.Status == NoRiderFound {
+		update.Location = nil // it is private, or the order has no rider
+	}
 	history := append(slices.Clip(r.History),
-		RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor})
+		RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor, Location: update.Location})
 	if event, err = riderStatusUpdate(*r, history); err != nil {
 		return false, nil, err
 	}
 	r.History = history
 	return true, event, nil
+}
+
+// checkCarrier returns an error if the rider of an update does not deliver the order.
+func (r *Tracking) checkCarrier(update RiderUpdate) error {
+	if update.Platform == "" {
+		return CheckSelfDelivery(r.DeliveryMode)
+	}
+	if why := CourierIgnored(r.DeliveryMode); why != "" {
+		return invalidField("platform_order_id", "delivery_type", why)
+	}
+	return nil
+}
+
+// Locate updates the location of the rider with the latest status, and reports whether it did. An earlier location
+// changes nothing, nor does one after the end of the delivery.
+func (r *Tracking) Locate(at Location) bool {
+	n := len(r.History)
+	if n == 0 || !Trackable(r.State, r.History[n-1].Status) {
+		return false
+	}
+	last := &r.History[n-1]
+	if last.Location != nil && last.Location.At >= at.At {
+		return false
+	}
+	last.Location = &at
+	return true
 }
 
 func riderStatusUpdate(r Tracking, history RiderHistory) ([]byte, error) {
@@ -116,10 +151,11 @@ func riderStatusUpdate(r Tracking, history RiderHistory) ([]byte, error) {
 		Comments string      `json:"comments"`
 	}
 	type person struct {
-		Name     string `json:"name"`
-		Phone    string `json:"phone"`
-		AltPhone string `json:"alt_phone"` // both unknown to the hub, but receivers read them
-		UserID   *int64 `json:"user_id"`
+		Name     string    `json:"name"`
+		Phone    string    `json:"phone"`
+		AltPhone string    `json:"alt_phone"` // both unknown to the hub, but receivers read them
+		UserID   *int64    `json:"user_id"`
+		Location *Location `json:"location,omitzero"`
 	}
 	var body struct {
 		OrderID int64 `json:"order_id"`
@@ -140,7 +176,8 @@ func riderStatusUpdate(r Tracking, history RiderHistory) ([]byte, error) {
 	now := history.Delivery()
 	body.OrderID, body.Store.ID, body.Store.RefID = r.OrderID, r.StoreID, r.StoreRefID
 	body.Delivery.State, body.Delivery.Mode = now.Status, r.DeliveryMode
-	body.Delivery.Person = person{Name: now.Rider.Name, Phone: now.Rider.Phone}
+	body.Delivery.Person = person{Name: now.Rider.Name, Phone: now.Rider.Phone,
+		Location: history[len(history)-1].Location}
 	for _, step := range history {
 		body.Delivery.Updates = append(body.Delivery.Updates, statusUpdate{Status: step.Status, Created: step.At})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/outcome"
 )
 
@@ -64,8 +65,9 @@ type Message struct {
 	// a normalised order; platform_store_id may replace store_ref_id
 	Order        []byte
 	Cancellation *Cancellation // of an order
-	Fetch        *Fetch        // the request has only a link
-	Outcome      *Outcome      // of an action
+	FollowUp     *order.FollowUp
+	Fetch        *Fetch   // the request has only a link
+	Outcome      *Outcome // of an action
 	Report       *outcome.Report
 	Ignored      string // why there is nothing to do
 	IsCallback   bool   // the request has the outcome of an action; also set with an error

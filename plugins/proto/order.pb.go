@@ -163,6 +163,7 @@ type Translation struct {
 	//	*Translation_Callback
 	//	*Translation_Fetch
 	//	*Translation_Outcome
+	//	*Translation_Courier
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"` // not of Orders.TranslateFetched
 	unknownFields protoimpl.UnknownFields
@@ -260,6 +261,15 @@ func (x *Translation) GetOutcome() *ReportedOutcome {
 	return nil
 }
 
+func (x *Translation) GetCourier() *CourierReport {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Courier); ok {
+			return x.Courier
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
@@ -295,6 +305,10 @@ type Translation_Outcome struct {
 	Outcome *ReportedOutcome `protobuf:"bytes,7,opt,name=outcome,proto3,oneof"`
 }
 
+type Translation_Courier struct {
+	Courier *CourierReport `protobuf:"bytes,11,opt,name=courier,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
@@ -306,6 +320,8 @@ func (*Translation_Callback) isTranslation_Meaning() {}
 func (*Translation_Fetch) isTranslation_Meaning() {}
 
 func (*Translation_Outcome) isTranslation_Meaning() {}
+
+func (*Translation_Courier) isTranslation_Meaning() {}
 
 // Fetch is a request with only a link. The hub stores the request, responds, sends
 // the plan, and calls Orders.TranslateFetched with the response. It retries as the
@@ -588,6 +604,147 @@ func (x *Cancellation) GetReason() string {
 	return ""
 }
 
+// CourierReport is the state of the aggregator's courier. It is only for orders that
+// the aggregator delivers. It can arrive before its order, and more than once.
+type CourierReport struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	PlatformOrderId string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
+	// ASSIGNED, UNASSIGNED, AT-STORE, OUT-FOR-DELIVERY, RIDER-REACHED, DELIVERED or
+	// NO-RIDER-FOUND; empty: only the location is new
+	Status        string           `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Name          string           `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`         // of the courier; may be empty
+	Phone         string           `protobuf:"bytes,4,opt,name=phone,proto3" json:"phone,omitempty"`       // may be empty
+	Location      *CourierLocation `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"` // unset if unknown
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CourierReport) Reset() {
+	*x = CourierReport{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CourierReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CourierReport) ProtoMessage() {}
+
+func (x *CourierReport) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CourierReport.ProtoReflect.Descriptor instead.
+func (*CourierReport) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CourierReport) GetPlatformOrderId() string {
+	if x != nil {
+		return x.PlatformOrderId
+	}
+	return ""
+}
+
+func (x *CourierReport) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *CourierReport) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CourierReport) GetPhone() string {
+	if x != nil {
+		return x.Phone
+	}
+	return ""
+}
+
+func (x *CourierReport) GetLocation() *CourierLocation {
+	if x != nil {
+		return x.Location
+	}
+	return nil
+}
+
+// CourierLocation is where a courier was.
+type CourierLocation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Latitude      string                 `protobuf:"bytes,1,opt,name=latitude,proto3" json:"latitude,omitempty"` // decimal degrees
+	Longitude     string                 `protobuf:"bytes,2,opt,name=longitude,proto3" json:"longitude,omitempty"`
+	At            int64                  `protobuf:"varint,3,opt,name=at,proto3" json:"at,omitempty"` // epoch milliseconds; 0: when the hub received it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CourierLocation) Reset() {
+	*x = CourierLocation{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CourierLocation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CourierLocation) ProtoMessage() {}
+
+func (x *CourierLocation) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CourierLocation.ProtoReflect.Descriptor instead.
+func (*CourierLocation) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CourierLocation) GetLatitude() string {
+	if x != nil {
+		return x.Latitude
+	}
+	return ""
+}
+
+func (x *CourierLocation) GetLongitude() string {
+	if x != nil {
+		return x.Longitude
+	}
+	return ""
+}
+
+func (x *CourierLocation) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
 // NewOrder is an order in the hub's format. Amounts are decimals. The hub
 // calculates empty ones.
 type NewOrder struct {
@@ -622,7 +779,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -634,7 +791,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -647,7 +804,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -830,7 +987,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -842,7 +999,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -855,7 +1012,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Customer) GetName() string {
@@ -902,7 +1059,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1071,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1084,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Address) GetLine_1() string {
@@ -1001,7 +1158,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1170,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1183,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -1092,7 +1249,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1261,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1274,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -1175,7 +1332,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1344,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1357,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -1242,7 +1399,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1411,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1424,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Payment) GetOption() string {
@@ -1310,7 +1467,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1479,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1492,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1411,7 +1568,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1580,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1593,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1519,7 +1676,7 @@ type OrderStatusRequest struct {
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1688,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1701,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1625,7 +1782,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1794,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1807,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -1708,7 +1865,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1877,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1890,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -1785,14 +1942,15 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd8\x03\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
 	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
 	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x120\n" +
 	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x12>\n" +
-	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x125\n" +
+	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x12<\n" +
+	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
 	"\ameaning\"`\n" +
 	"\x05Fetch\x12+\n" +
@@ -1813,7 +1971,17 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"R\n" +
 	"\fCancellation\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xe2\a\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbd\x01\n" +
+	"\rCourierReport\x12*\n" +
+	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
+	"\x05phone\x18\x04 \x01(\tR\x05phone\x12>\n" +
+	"\blocation\x18\x05 \x01(\v2\".servery.plugin.v1.CourierLocationR\blocation\"[\n" +
+	"\x0fCourierLocation\x12\x1a\n" +
+	"\blatitude\x18\x01 \x01(\tR\blatitude\x12\x1c\n" +
+	"\tlongitude\x18\x02 \x01(\tR\tlongitude\x12\x0e\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\"\xe2\a\n" +
 	"\bNewOrder\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -1950,7 +2118,7 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*TranslateRequest)(nil),        // 0: servery.plugin.v1.TranslateRequest
 	(*InboundRequest)(nil),          // 1: servery.plugin.v1.InboundRequest
@@ -1960,64 +2128,68 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*ActionCallback)(nil),          // 5: servery.plugin.v1.ActionCallback
 	(*InboundReply)(nil),            // 6: servery.plugin.v1.InboundReply
 	(*Cancellation)(nil),            // 7: servery.plugin.v1.Cancellation
-	(*NewOrder)(nil),                // 8: servery.plugin.v1.NewOrder
-	(*Customer)(nil),                // 9: servery.plugin.v1.Customer
-	(*Address)(nil),                 // 10: servery.plugin.v1.Address
-	(*OrderItem)(nil),               // 11: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),             // 12: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),             // 13: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),                 // 14: servery.plugin.v1.Payment
-	(*Order)(nil),                   // 15: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil),      // 16: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),      // 17: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),         // 18: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),         // 19: servery.plugin.v1.ItemsOOSOutcome
-	nil,                             // 20: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                             // 21: servery.plugin.v1.InboundRequest.HeadersEntry
-	nil,                             // 22: servery.plugin.v1.InboundReply.HeadersEntry
-	(*Call)(nil),                    // 23: servery.plugin.v1.Call
-	(*ReportedOutcome)(nil),         // 24: servery.plugin.v1.ReportedOutcome
-	(*Plan)(nil),                    // 25: servery.plugin.v1.Plan
-	(*Response)(nil),                // 26: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 27: servery.plugin.v1.OutcomeState
+	(*CourierReport)(nil),           // 8: servery.plugin.v1.CourierReport
+	(*CourierLocation)(nil),         // 9: servery.plugin.v1.CourierLocation
+	(*NewOrder)(nil),                // 10: servery.plugin.v1.NewOrder
+	(*Customer)(nil),                // 11: servery.plugin.v1.Customer
+	(*Address)(nil),                 // 12: servery.plugin.v1.Address
+	(*OrderItem)(nil),               // 13: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),             // 14: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),             // 15: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),                 // 16: servery.plugin.v1.Payment
+	(*Order)(nil),                   // 17: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil),      // 18: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),      // 19: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),         // 20: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),         // 21: servery.plugin.v1.ItemsOOSOutcome
+	nil,                             // 22: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                             // 23: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                             // 24: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),                    // 25: servery.plugin.v1.Call
+	(*ReportedOutcome)(nil),         // 26: servery.plugin.v1.ReportedOutcome
+	(*Plan)(nil),                    // 27: servery.plugin.v1.Plan
+	(*Response)(nil),                // 28: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 29: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	23, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	25, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	20, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	21, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	8,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	22, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	23, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	10, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
 	7,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
 	5,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
 	3,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
-	24, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
-	6,  // 9: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	25, // 10: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	23, // 11: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	1,  // 12: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	26, // 13: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	22, // 14: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	9,  // 15: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	11, // 16: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	13, // 17: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	13, // 18: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	13, // 19: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	14, // 20: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	10, // 21: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	12, // 22: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	11, // 23: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
-	23, // 24: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 25: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 26: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 27: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	23, // 28: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	15, // 29: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	27, // 30: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	26, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	8,  // 9: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
+	6,  // 10: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	27, // 11: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	25, // 12: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	1,  // 13: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	28, // 14: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	24, // 15: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	9,  // 16: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
+	11, // 17: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	13, // 18: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	15, // 19: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	15, // 20: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	15, // 21: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	16, // 22: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	12, // 23: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	14, // 24: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	13, // 25: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	25, // 26: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	17, // 27: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	25, // 28: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	17, // 29: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	25, // 30: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	17, // 31: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	29, // 32: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -2035,16 +2207,17 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Callback)(nil),
 		(*Translation_Fetch)(nil),
 		(*Translation_Outcome)(nil),
+		(*Translation_Courier)(nil),
 	}
-	file_servery_plugin_v1_order_proto_msgTypes[8].OneofWrappers = []any{}
-	file_servery_plugin_v1_order_proto_msgTypes[12].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[10].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -73,6 +73,8 @@ type (
 	PublishOutcome = pb.PublishOutcome
 	// ReportedOutcome is an outcome that the aggregator reports later; see Reported.
 	ReportedOutcome = pb.ReportedOutcome
+	CourierReport   = pb.CourierReport
+	CourierLocation = pb.CourierLocation
 	// ItemsOOSOutcome is the outcome of a report of items out of stock.
 	ItemsOOSOutcome = pb.ItemsOOSOutcome
 	// ActionOutcome is the outcome of a feature action.
@@ -233,6 +235,12 @@ func Placed(order *NewOrder) (*Translation, error) {
 func Cancelled(platformOrderID, reason string) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Cancellation{
 		Cancellation: &pb.Cancellation{PlatformOrderId: platformOrderID, Reason: reason}}}, nil
+}
+
+// Courier returns the translation of an inbound request about the aggregator's
+// courier. It is for orders that the aggregator delivers.
+func Courier(report *CourierReport) (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_Courier{Courier: report}}, nil
 }
 
 // Callback returns the translation of an inbound request that has the outcome of an

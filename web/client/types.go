@@ -989,12 +989,20 @@ type OrderRider struct {
 
 // OrderRiderHistory is described in the API reference.
 type OrderRiderHistory struct {
-	Actor  string                  `json:"actor"` // Sender of the request, such as `key:pos`
-	At     int64                   `json:"at"`    // Time in epoch milliseconds
-	Name   *string                 `json:"name,omitzero"`
-	Phone  *string                 `json:"phone,omitzero"`
-	Relay  *OrderRiderHistoryRelay `json:"relay,omitzero"` // State of the platform's notification
-	Status RiderState              `json:"status"`
+	Actor    string                     `json:"actor"`             // Sender of the request, such as `key:pos`; `platform:NAME` for the platform's courier
+	At       int64                      `json:"at"`                // Time in epoch milliseconds
+	Location *OrderRiderHistoryLocation `json:"location,omitzero"` // Latest location of the platform's courier with this status
+	Name     *string                    `json:"name,omitzero"`
+	Phone    *string                    `json:"phone,omitzero"`
+	Relay    *OrderRiderHistoryRelay    `json:"relay,omitzero"` // State of the platform's notification
+	Status   RiderState                 `json:"status"`
+}
+
+// OrderRiderHistoryLocation: Latest location of the platform's courier with this status
+type OrderRiderHistoryLocation struct {
+	At        int64  `json:"at"`        // Time in epoch milliseconds
+	Latitude  string `json:"latitude"`  // Decimal degrees
+	Longitude string `json:"longitude"` // Decimal degrees
 }
 
 // OrderRiderHistoryRelay: State of the platform's notification

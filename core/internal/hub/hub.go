@@ -23,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/followups"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/messages"
@@ -62,6 +63,7 @@ type Hub struct {
 	waits            *job.Waiter // requests that wait for their jobs
 	intake           *orders.Intake
 	riders           *orders.Riders
+	followUps        followups.Store
 	relay            *relay.Engine
 	aggregatorSender *webhook.Sender // to aggregators
 	tokens           *credential.Manager
@@ -95,7 +97,9 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.monitor = newMonitor(config, db, m.registry, log)
 	h.outcomes = outcomes.New(db, newCallStore(db), m.outcomeReported)
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
-	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
+	h.riders = orders.NewRiders(db)
+	h.followUps = followups.New(db, h.riders)
+	h.intake = orders.NewIntake(db, h.followUps.ApplyWaiting)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}
@@ -173,6 +177,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		ChannelStores: store.ChannelStoreView{Reader: stores.New(db), Clock: clock},
 		Intake:        h.intake,
 		Orders:        orders.New(db),
+		FollowUps:     h.followUps,
 		Riders:        h.riders,
 		ActionDesk:    h.actionDesk(),
 		Actions:       orders.NewActions(db),

@@ -62,7 +62,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			return
 		case <-clock.C:
 			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), h.schedulePolls(ctx),
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), h.schedulePolls(ctx), h.followUps.Sweep(ctx),
 				customers.New(h.db).Backfill(ctx), customers.New(h.db).Erase(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)

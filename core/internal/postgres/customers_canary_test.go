@@ -72,6 +72,12 @@ func (c *customerHarness) fill(id int64) {
 			FROM events WHERE business_id = ? AND order_id = ?`,
 		`INSERT INTO order_repeats (business_id, order_id, differences, actor, times, first_at, last_at)
 			VALUES (?, ?, 'coupon CANARY10', 'key:pos', 1, now(), now())`,
+		`INSERT INTO order_follow_ups (business_id, order_id, kind, note, actor, at)
+			VALUES (?, ?, 'courier', 'Zoë Canarybird is no courier', 'platform:b', now())`,
+		`INSERT INTO pending_follow_ups (business_id, platform, platform_order_id, id, content, at)
+			SELECT business_id, platform, platform_order_id, gen_random_uuid(), '{"name":"Zoë Canarybird"}', now()
+			FROM orders WHERE business_id = ? AND id = ?`,
+		`UPDATE rider_statuses SET location = '{"latitude":"37.canary"}' WHERE business_id = ? AND order_id = ?`,
 		`INSERT INTO audit (business_id, id, at, actor, action, object, detail)
 			VALUES (?, gen_random_uuid(), now(), 'user:a', 'problem.note', 'problem/1' || ?,
 				'{"why": "call (415) 555-9876"}')`,
@@ -170,7 +176,8 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 		"call_attempts.url", "call_queue.payload", "calls.message", "calls.payload", "calls.result", "events.body",
 		"order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
 		"plugin_set_aside.fault", "problems.note", "rejected_orders.reason", "rider_statuses.rider_name",
-		"rider_statuses.rider_phone", "saved_views.filters", "saved_views.name", "order_repeats.differences"} {
+		"rider_statuses.rider_phone", "saved_views.filters", "saved_views.name", "order_repeats.differences",
+		"order_follow_ups.note", "pending_follow_ups.content", "rider_statuses.location"} {
 		require.Contains(t, before, column, "the test stores it")
 	}
 	var amounts string

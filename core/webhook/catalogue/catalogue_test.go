@@ -191,7 +191,8 @@ func TestSchemasRequireEveryRequiredField(t *testing.T) {
 }
 
 // sentOnly are the keys of orders that are present only if the channel sent them.
-var sentOnly = []string{"display_id", "prepare_for", "cutlery", "line_id", "parent", "items_oos", "items_invalid"}
+var sentOnly = []string{"display_id", "prepare_for", "cutlery", "line_id", "parent", "items_oos", "items_invalid",
+	"location"}
 
 // Existing receivers reject order events without these keys.
 func TestOrderEventsAlwaysHaveEveryKey(t *testing.T) {

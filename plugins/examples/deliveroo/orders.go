@@ -19,6 +19,7 @@ type event struct {
 	Body  struct {
 		Order order      `json:"order"`
 		Menu  menuResult `json:"menu_upload_result"`
+		riderEvent
 	} `json:"body"`
 }
 
@@ -93,6 +94,8 @@ func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundR
 	switch {
 	case sent.Event == "menu.upload_result":
 		return reportMenu(sent.Body.Menu)
+	case sent.Event == "rider.status_update":
+		return translateRider(sent.Body.riderEvent)
 	case sent.Event != "order.new" && sent.Event != "order.status_update":
 		return sdk.Ignored("an event that the plugin does not use")
 	case o.ID == "":

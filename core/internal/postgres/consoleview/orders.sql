@@ -160,6 +160,13 @@ FROM order_repeats
 WHERE business_id = ?business AND order_id = ?order
 ORDER BY last_at DESC
 
+-- name: order_follow_ups
+-- The follow-ups of an order, the earliest first.
+SELECT kind, note, actor, at
+FROM order_follow_ups
+WHERE business_id = ?business AND order_id = ?order
+ORDER BY at
+
 -- name: arrivals
 -- How the order_placed events of orders arrived. A delivery is created with its event, whose id carries the time of
 -- the order, so that older rows are not read.

@@ -60,3 +60,11 @@ func (c Store) OrderRepeats(ctx context.Context, business core.BusinessID, id in
 			return []any{&r.Differences, &r.Actor, &r.Times, &r.First, &r.Last}
 		}, bun.SafeQuery(queries.With("order_repeats", postgres.Args{"business": business, "order": id})))
 }
+
+// OrderFollowUps returns what the platform of an order sent about it, the earliest first.
+func (c Store) OrderFollowUps(ctx context.Context, business core.BusinessID,
+	id int64) ([]console.OrderFollowUp, error) {
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading follow-ups of an order",
+		func(f *console.OrderFollowUp) []any { return []any{&f.Kind, &f.Note, &f.Actor, &f.At} },
+		bun.SafeQuery(queries.With("order_follow_ups", postgres.Args{"business": business, "order": id})))
+}

@@ -86,7 +86,8 @@ riders AS (
     UPDATE rider_statuses
     SET
         rider_name = '',
-        rider_phone = ''
+        rider_phone = '',
+        location = NULL
     WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
 ),
 -- The latest location of the rider.
@@ -124,6 +125,15 @@ named AS (
 cancelled AS (
     DELETE FROM pending_cancellations
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
+),
+waiting AS (
+    DELETE FROM pending_follow_ups
+    WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
+),
+followed AS (
+    UPDATE order_follow_ups
+    SET note = ''
+    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
 ),
 rejected AS (
     UPDATE rejected_orders

@@ -22,7 +22,13 @@ SELECT
     (
         SELECT coalesce(
             json_agg(
-                json_build_object('status', status, 'at', at, 'rider_name', rider_name, 'rider_phone', rider_phone)
+                json_build_object(
+                    'status', status,
+                    'at', at,
+                    'rider_name', rider_name,
+                    'rider_phone', rider_phone,
+                    'location', location::json
+                )
                 ORDER BY n
             ),
             '[]'

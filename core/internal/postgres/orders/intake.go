@@ -26,6 +26,7 @@ type Intake struct {
 	cache    menuCache
 	ids      orderIDs
 	batcher  batch.Batcher[order.PlaceRequest, order.PlaceResult]
+	placed   []Applier
 }
 
 // Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A second
@@ -40,9 +41,9 @@ const (
 // maxStoredContexts bounds the cached settings.
 const maxStoredContexts = 20_000
 
-// NewIntake returns an Intake; the caller must Close it.
-func NewIntake(db *postgres.DB) *Intake {
-	i := &Intake{db: db}
+// NewIntake returns an Intake; the caller must Close it. The appliers apply what waited for placed orders.
+func NewIntake(db *postgres.DB, placed ...Applier) *Intake {
+	i := &Intake{db: db, placed: placed}
 	i.settings.Max = maxStoredContexts
 	i.batcher = batch.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
 		MaxConcurrent: intakeMaxConcurrent,
@@ -154,6 +155,6 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest,
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
 	}
 	b.setResults()
-	b.applyCancellations()
+	b.applyWaiting(i.placed)
 	return b.results, nil
 }

@@ -218,3 +218,28 @@ SELECT
 FROM catalogue_entities entity
 WHERE entity.business_id IN (?businesses) AND entity.kind IN (4, 5) AND entity.active
 ORDER BY entity.business_id, entity.kind, entity.name
+
+-- name: waiting_for_orders
+-- Whether follow-ups and cancellations wait for orders that have been placed.
+WITH
+placed AS (
+    SELECT *
+    FROM unnest(?businesses::bigint[], ?platforms::text[], ?refs::text[]) AS placed (business, platform, ref)
+)
+SELECT
+    EXISTS (
+        SELECT 1
+        FROM placed
+        JOIN pending_follow_ups waiting
+            ON waiting.business_id = placed.business
+            AND waiting.platform = placed.platform
+            AND waiting.platform_order_id = placed.ref
+    ),
+    EXISTS (
+        SELECT 1
+        FROM placed
+        JOIN pending_cancellations waiting
+            ON waiting.business_id = placed.business
+            AND waiting.platform = placed.platform
+            AND waiting.platform_order_id = placed.ref
+    )

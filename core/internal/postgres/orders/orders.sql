@@ -44,6 +44,9 @@ reports AS (
 repeats AS (
     DELETE FROM order_repeats WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
+followed AS (
+    DELETE FROM order_follow_ups WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
+),
 riders AS (
     DELETE FROM rider_statuses WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
@@ -88,6 +91,7 @@ SELECT
                 'name', rider.rider_name,
                 'phone', rider.rider_phone,
                 'actor', rider.actor,
+                'location', rider.location::json,
                 'relay', CASE
                     WHEN call.state <> '' THEN json_build_object(
                         'state', call.state,

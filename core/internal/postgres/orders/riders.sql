@@ -8,6 +8,7 @@ SELECT
     rider.rider_name,
     rider.rider_phone,
     rider.actor,
+    coalesce(rider.location, ''),
     coalesce(call.state, ''),
     CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE coalesce(call.message, '') END
 FROM unnest(?businesses::bigint[], ?orders::bigint[]) AS wanted (business, id)
@@ -18,8 +19,18 @@ LEFT JOIN call_queue queued
 ORDER BY rider.business_id, rider.order_id, rider.n
 
 -- name: store_statuses
-INSERT INTO rider_statuses (business_id, order_id, n, status, at, rider_name, rider_phone, actor, call_id)
-SELECT business, id, n, status, to_timestamp(at / 1000.0), name, phone, actor, nullif(call, '')::uuid
+INSERT INTO rider_statuses (business_id, order_id, n, status, at, rider_name, rider_phone, actor, location, call_id)
+SELECT
+    business,
+    id,
+    n,
+    status,
+    to_timestamp(at / 1000.0),
+    name,
+    phone,
+    actor,
+    nullif(location, ''),
+    nullif(call, '')::uuid
 FROM unnest(
     ?businesses::bigint[],
     ?orders::bigint[],
@@ -29,8 +40,15 @@ FROM unnest(
     ?names::text[],
     ?phones::text[],
     ?actors::text[],
+    ?locations::text[],
     ?calls::text[]
-) AS taken (business, id, n, status, at, name, phone, actor, call)
+) AS taken (business, id, n, status, at, name, phone, actor, location, call)
+
+-- name: locate_courier
+-- Updates the location of the rider with the latest status of an order.
+UPDATE rider_statuses
+SET location = ?location
+WHERE business_id = ?business AND order_id = ?order AND n = ?number
 
 -- name: located_orders
 -- prepare: businesses bigint[], orders bigint[]

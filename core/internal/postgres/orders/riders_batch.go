@@ -28,6 +28,7 @@ type riderBatch struct {
 	results  []batch.Result[bool] // per update: whether it changed anything
 	tracked  map[trackedKey]*lockedOrder
 	statuses []newStatus
+	located  []newStatus // whose location is new
 	calls    []outbox.Call
 	events   []core.Event
 }
@@ -74,9 +75,13 @@ func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int
 		var at time.Time
 		var step order.RiderStep
 		var relayed order.RiderRelay
-		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &relayed.State,
-			&relayed.Message); err != nil {
+		var location []byte
+		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &location,
+			&relayed.State, &relayed.Message); err != nil {
 			return fmt.Errorf("reading the statuses of riders: %w", err)
+		}
+		if err := decodeStored(location, &step.Location); err != nil {
+			return fmt.Errorf("reading the location of a rider: %w", err)
 		}
 		step.At = at.UnixMilli()
 		if relayed.State != "" {
@@ -98,7 +103,11 @@ func (b *riderBatch) apply() error {
 			continue
 		}
 		var body []byte
-		if v.Value, body, v.Err = r.AddStatus(u, now.UnixMilli()); v.Err != nil || !v.Value {
+		if u.Status != "" {
+			v.Value, body, v.Err = r.AddStatus(u, now.UnixMilli())
+		}
+		if v.Err != nil || !v.Value {
+			b.locate(key, r, u, v)
 			continue
 		}
 		// Ids one microsecond apart sort like the statuses.
@@ -108,7 +117,7 @@ func (b *riderBatch) apply() error {
 			OrderID: u.OrderID, Trace: u.Trace,
 		})
 		taken := newStatus{trackedKey: key, n: len(r.History), step: r.History[len(r.History)-1]}
-		if r.servedBy != core.ServedByMerchant {
+		if r.servedBy != core.ServedByMerchant && u.Platform == "" {
 			taken.call = core.NewID(at)
 			payload, err := json.Marshal(relay.RiderStatusPayload{
 				Status: string(taken.step.Status), Name: taken.step.Name, Phone: taken.step.Phone, At: taken.step.At,
@@ -127,15 +136,51 @@ func (b *riderBatch) apply() error {
 	return nil
 }
 
+// locate updates the location of a platform's courier whose status is not new.
+func (b *riderBatch) locate(key trackedKey, r *lockedOrder, u order.RiderUpdate, v *batch.Result[bool]) {
+	if v.Err == nil && u.Location != nil && r.Locate(*u.Location) {
+		n := len(r.History)
+		b.located = append(b.located, newStatus{trackedKey: key, n: n, step: r.History[n-1]})
+		v.Value = true
+	}
+}
+
+func (b *riderBatch) writeLocations() error {
+	for _, t := range b.located {
+		location, err := encodeLocation(t.step.Location)
+		if err != nil {
+			return err
+		}
+		if _, err := b.tx.ExecContext(b.ctx, queries.With("locate_courier", postgres.Args{
+			"business": t.business, "order": t.order, "number": t.n, "location": location,
+		})); err != nil {
+			return fmt.Errorf("storing the location of a courier: %w", err)
+		}
+	}
+	return nil
+}
+
+func encodeLocation(at *order.Location) (string, error) {
+	if at == nil {
+		return "", nil
+	}
+	encoded, err := json.Marshal(at)
+	return string(encoded), err
+}
+
 func (b *riderBatch) write() error {
 	if len(b.statuses) == 0 {
-		return nil
+		return b.writeLocations()
 	}
 	n := len(b.statuses)
 	businesses, orders, numbers, at := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	statuses, names, phones, actors, calls := make([]string, n), make([]string, n), make([]string, n),
-		make([]string, n), make([]string, n)
+	statuses, names, phones, actors, locations, calls := make([]string, n), make([]string, n), make([]string, n),
+		make([]string, n), make([]string, n), make([]string, n)
 	for i, t := range b.statuses {
+		var err error
+		if locations[i], err = encodeLocation(t.step.Location); err != nil {
+			return err
+		}
 		businesses[i], orders[i], numbers[i], at[i] = int64(t.business), t.order, int64(t.n), t.step.At
 		statuses[i], names[i], phones[i], actors[i] = string(t.step.Status), t.step.Name, t.step.Phone, t.step.Actor
 		if t.call != (core.ID{}) {
@@ -145,9 +190,10 @@ func (b *riderBatch) write() error {
 	if _, err := b.tx.ExecContext(b.ctx, queries.With("store_statuses", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "numbers": postgres.Array(numbers),
 		"statuses": postgres.Array(statuses), "at": postgres.Array(at), "names": postgres.Array(names),
-		"phones": postgres.Array(phones), "actors": postgres.Array(actors), "calls": postgres.Array(calls),
+		"phones": postgres.Array(phones), "actors": postgres.Array(actors), "locations": postgres.Array(locations),
+		"calls": postgres.Array(calls),
 	})); err != nil {
 		return fmt.Errorf("storing statuses of riders: %w", err)
 	}
-	return nil
+	return b.writeLocations()
 }

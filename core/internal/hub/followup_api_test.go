@@ -1,0 +1,96 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// delivered places an order with a delivery type.
+func (m *mirrorClient) delivered(id, mode string) int64 {
+	m.t.Helper()
+	taken := m.event(fmt.Sprintf(`{"order":{"platform_order_id":%q,"store_ref_id":"s1","delivery_type":%q,`+
+		`"items":[{"ref_id":"dal","quantity":"2","line_id":"L-1"}]}}`, id, mode))
+	require.Equal(m.t, 200, taken.status, taken.text)
+	var stored struct {
+		ID int64 `json:"order_id"`
+	}
+	require.NoError(m.t, json.Unmarshal([]byte(taken.text), &stored))
+	return stored.ID
+}
+
+// subscribe subscribes the webhook for orders to further events.
+func (m *mirrorClient) subscribe(events ...string) {
+	m.t.Helper()
+	for _, event := range events {
+		m.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, m.orders.URL))
+	}
+}
+
+// orderPage returns the page of an order in the console.
+func (m *mirrorClient) orderPage(id int64) string {
+	m.t.Helper()
+	return m.sam.get(m.t, shell.BusinessLink(m.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
+}
+
+func TestCourierReportsReachThePOS(t *testing.T) {
+	m := newMirrorClient(t)
+	m.subscribe("rider_status_update")
+	early := m.event(`{"courier":{"platform_order_id":"C-1","status":"ASSIGNED","name":"Asha","phone":"4155550100"}}`)
+	require.Equal(t, 200, early.status, early.text)
+	require.Contains(t, early.text, "is applied when it arrives")
+	id := m.delivered("C-1", "partner")
+	late := m.event(`{"courier":{"platform_order_id":"C-1","status":"AT-STORE",` +
+		`"location":{"latitude":"37.80","longitude":"-122.27","at":"1795262400000"}}}`)
+	require.Equal(t, 200, late.status, late.text)
+	require.Contains(t, late.text, fmt.Sprint(id))
+	events := m.awaitOrderEvents(3)
+	require.Equal(t, []any{float64(id), "ASSIGNED", "partner", "Asha", "AT-STORE", "37.8"}, []any{
+		hubtest.Lookup(events[0], "order.details.id"), hubtest.Lookup(events[1], "delivery_info.current_state"),
+		hubtest.Lookup(events[1], "delivery_info.mode"),
+		hubtest.Lookup(events[1], "delivery_info.delivery_person_details.name"),
+		hubtest.Lookup(events[2], "delivery_info.current_state"),
+		hubtest.Lookup(events[2], "delivery_info.delivery_person_details.location.latitude")})
+	for _, arrival := range m.orders.Arrivals()[1:3] {
+		eventtest.Check(t, core.RiderStatusUpdate, arrival.Body)
+	}
+
+	moved := m.event(`{"courier":{"platform_order_id":"C-1","location":{"latitude":"37.81","longitude":"-122.27"}}}`)
+	require.Equal(t, 200, moved.status, moved.text)
+	order := m.ok("GET", oneOrder(id), "").body
+	require.Equal(t, []any{"37.81", "platform:mirror", "Asha"}, []any{
+		hubtest.Lookup(element(hubtest.Lookup(order, "rider.history"), 1), "location.latitude"),
+		hubtest.Lookup(element(hubtest.Lookup(order, "rider.history"), 0), "actor"),
+		hubtest.Lookup(order, "rider.name")})
+	page := m.orderPage(id)
+	for _, shown := range []string{"From mirror.", "Asha 4155550100", "37.81, -122.27; sent by mirror"} {
+		require.Contains(t, page, shown)
+	}
+	refused := m.send("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE"}`, id))
+	require.Equal(t, 400, refused.status, "the POS does not report the platform's courier")
+	require.Empty(t, m.aggregator.Arrivals(), "nothing returns to the platform")
+
+	wrong := m.event(`{"courier":{"platform_order_id":"C-1","status":"PARKED"}}`)
+	require.Equal(t, 400, wrong.status)
+	require.Contains(t, wrong.text, "must be one of")
+	require.Len(t, m.orders.Arrivals(), 3)
+}
+
+func TestCourierOfMerchantDeliveryIsShownAsIgnored(t *testing.T) {
+	m := newMirrorClient(t)
+	m.subscribe("rider_status_update")
+	id := m.delivered("C-2", "self")
+	ignored := m.event(`{"courier":{"platform_order_id":"C-2","status":"ASSIGNED"}}`)
+	require.Equal(t, 200, ignored.status, ignored.text)
+	require.Contains(t, ignored.text, "nothing to do: the merchant delivers the order")
+	require.Contains(t, m.orderPage(id), "It changed nothing: the merchant delivers the order")
+	m.awaitOrderEvents(1)
+	require.Len(t, m.orders.Arrivals(), 1)
+}

@@ -1,0 +1,60 @@
+-- name: find
+-- The order of a follow-up, and whether others wait for it. The delivery type is empty if it is not for delivery.
+SELECT
+    orders.id,
+    CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END,
+    EXISTS (
+        SELECT 1
+        FROM pending_follow_ups waiting
+        WHERE waiting.business_id = orders.business_id
+            AND waiting.platform = orders.platform
+            AND waiting.platform_order_id = orders.platform_order_id
+    )
+FROM orders
+WHERE orders.business_id = ?business AND orders.platform = ?platform AND orders.platform_order_id = ?ref
+
+-- name: count_waiting
+-- How many follow-ups wait for an order, and how many of them have the same content.
+SELECT count(*), count(*) FILTER (WHERE content = ?content)
+FROM pending_follow_ups
+WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
+
+-- name: store_waiting
+INSERT INTO pending_follow_ups (business_id, platform, platform_order_id, id, content, at)
+VALUES (?business, ?platform, ?ref, ?id, ?content, ?now)
+
+-- name: waiting
+-- The follow-ups whose order has arrived, in the order in which they came.
+SELECT
+    waiting.business_id,
+    waiting.platform,
+    waiting.platform_order_id,
+    waiting.id,
+    waiting.content,
+    orders.id,
+    CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END
+FROM pending_follow_ups waiting
+JOIN orders
+    ON orders.business_id = waiting.business_id
+    AND orders.platform = waiting.platform
+    AND orders.platform_order_id = waiting.platform_order_id
+WHERE ?only
+ORDER BY waiting.business_id, orders.id, waiting.id
+LIMIT ?most
+
+-- name: drop_waiting
+DELETE FROM pending_follow_ups
+WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref AND id = ?id
+
+-- name: drop_late
+-- Deletes the follow-ups whose order has not arrived.
+DELETE FROM pending_follow_ups
+WHERE at < ?before
+
+-- name: record
+-- Records the outcome of a follow-up. A repeat changes nothing.
+INSERT INTO order_follow_ups (business_id, order_id, kind, note, actor, at)
+SELECT ?business, ?order, ?kind, ?note, ?actor, ?now
+FROM orders
+WHERE business_id = ?business AND id = ?order AND erased_at IS NULL
+ON CONFLICT DO NOTHING

@@ -1,0 +1,147 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/followups"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
+)
+
+const partnerDelivery = `,"delivery_type":"partner"`
+
+// followUpHarness places orders of the platform b, and sends what it reports about them.
+type followUpHarness struct {
+	*riderHarness
+	store followups.Store
+}
+
+func newFollowUpHarness(t *testing.T) *followUpHarness {
+	t.Helper()
+	d := newRiderHarness(t)
+	return &followUpHarness{d, followups.New(d.db, d.riders)}
+}
+
+// arrive places an order and returns its id. The store applies the waiting follow-ups.
+func (h *followUpHarness) arrive(ref, more string) int64 {
+	h.t.Helper()
+	intake := orders.NewIntake(h.db, h.store.ApplyWaiting)
+	h.t.Cleanup(intake.Close)
+	receipts, failures := pgtest.PlaceBatch(context.Background(), intake, h.arrival(ref, "b", oneCurry, more))
+	require.NoError(h.t, failures[0])
+	return receipts[0].OrderID
+}
+
+func (h *followUpHarness) report(ref string, status order.RiderStatus,
+	rider order.Rider) (order.FollowUpResult, error) {
+	h.clock.Advance(time.Millisecond)
+	return h.store.Apply(context.Background(), h.business, order.FollowUp{Platform: "b", PlatformOrderID: ref,
+		Courier: &order.CourierReport{Status: status, Rider: rider}})
+}
+
+func (h *followUpHarness) history(id int64) (statuses []order.RiderStatus) {
+	h.t.Helper()
+	record, err := orders.New(h.db).Get(context.Background(), h.business, "", id)
+	require.NoError(h.t, err)
+	for _, step := range record.RiderHistory {
+		require.Equal(h.t, "platform:b", step.Actor)
+		statuses = append(statuses, step.Status)
+	}
+	return statuses
+}
+
+func (h *followUpHarness) notes(id int64) (list []string) {
+	h.t.Helper()
+	found, err := consoleview.New(h.db).OrderFollowUps(context.Background(), h.business, id)
+	require.NoError(h.t, err)
+	for _, f := range found {
+		list = append(list, f.Kind+": "+f.Note)
+	}
+	return list
+}
+
+func (h *followUpHarness) waiting() (n int) {
+	h.t.Helper()
+	require.NoError(h.t, h.db.Bun().QueryRowContext(context.Background(),
+		`SELECT count(*) FROM pending_follow_ups`).Scan(&n))
+	return n
+}
+
+func TestCourierReportsWaitForTheirOrder(t *testing.T) {
+	h := newFollowUpHarness(t)
+	asha := order.Rider{Name: "Asha", Phone: "4155550100"}
+	for _, status := range []order.RiderStatus{order.Assigned, order.AtStore, order.AtStore} {
+		result, err := h.report("W-1", status, asha)
+		require.NoError(t, err)
+		require.Zero(t, result.OrderID)
+		require.Contains(t, result.Text, "is applied when it arrives")
+	}
+	require.Equal(t, 2, h.waiting(), "a repeat is stored once")
+	id := h.arrive("W-1", partnerDelivery)
+	require.Equal(t, []order.RiderStatus{order.Assigned, order.AtStore}, h.history(id))
+	require.Zero(t, h.waiting())
+	require.Len(t, pgtest.EventBodies(t, h.db, core.RiderStatusUpdate), 2)
+	result, err := h.report("W-1", order.AtStore, asha)
+	require.NoError(t, err)
+	require.Equal(t, order.FollowUpResult{OrderID: id, Text: "the courier's state is known already, nothing changed"},
+		result)
+	counts := pgtest.RiderCounts(t, h.db)
+	require.Equal(t, []int{2, 1}, counts[:2], "the only call is the acknowledgement: nothing returns to the platform")
+
+	other, err := h.report("W-1", order.Delivered, asha)
+	require.NoError(t, err)
+	require.Equal(t, id, other.OrderID)
+	_, err = h.report("W-1", order.AtStore, asha)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+}
+
+func TestCourierOfMerchantDeliveryIsIgnoredWithReason(t *testing.T) {
+	h := newFollowUpHarness(t)
+	_, err := h.report("M-1", order.Assigned, order.Rider{})
+	require.NoError(t, err)
+	id := h.arrive("M-1", `,"delivery_type":"self"`)
+	require.Empty(t, h.history(id))
+	result, err := h.report("M-1", order.AtStore, order.Rider{})
+	require.NoError(t, err)
+	require.Equal(t, "nothing to do: the merchant delivers the order: its delivery_type is self", result.Text)
+	require.Equal(t, []string{"courier: the merchant delivers the order: its delivery_type is self"}, h.notes(id))
+}
+
+func TestWaitingFollowUpsAreBoundedAndExpire(t *testing.T) {
+	h := newFollowUpHarness(t)
+	for i := range 50 {
+		_, err := h.report("B-1", order.AtStore, order.Rider{Name: fmt.Sprint("R", i)})
+		require.NoError(t, err)
+	}
+	_, err := h.report("B-1", order.Delivered, order.Rider{})
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.NoError(t, h.store.Sweep(t.Context()))
+	require.Equal(t, 50, h.waiting())
+	h.clock.Advance(25 * time.Hour)
+	require.NoError(t, h.store.Sweep(t.Context()))
+	require.Zero(t, h.waiting())
+}
+
+func TestSweepAppliesWhatWasMissed(t *testing.T) {
+	h := newFollowUpHarness(t)
+	for _, status := range []order.RiderStatus{order.Assigned, order.Delivered, order.AtStore} {
+		_, err := h.report("S-1", status, order.Rider{})
+		require.NoError(t, err)
+	}
+	receipts, failures := pgtest.PlaceBatch(t.Context(), newIntake(t, h.db), // which applies nothing
+		h.arrival("S-1", "b", oneCurry, partnerDelivery))
+	require.NoError(t, failures[0])
+	require.NoError(t, h.store.Sweep(t.Context()))
+	require.Equal(t, []order.RiderStatus{order.Assigned, order.Delivered}, h.history(receipts[0].OrderID))
+	require.Equal(t, []string{"courier: the order is already DELIVERED, so its rider has no further status"},
+		h.notes(receipts[0].OrderID))
+	require.Zero(t, h.waiting())
+}
