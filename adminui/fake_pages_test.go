@@ -28,6 +28,7 @@ type hubSamples struct {
 	riderLocation   console.RiderLocation
 	plugins         []console.Plugin
 	faults          console.PluginFaults
+	shared          console.SharedInbound
 	platforms       []console.PlatformSettings
 	published       []publish.Publication
 	rejected        []console.RejectedOrder
@@ -96,6 +97,10 @@ func (f pluginReader) ListPlugins(context.Context, []core.BusinessID) ([]console
 
 func (f pluginReader) PluginFaults(context.Context, string, []core.BusinessID) (console.PluginFaults, error) {
 	return f.faults, f.broken
+}
+
+func (f pluginReader) SharedInbound(context.Context, string) (console.SharedInbound, error) {
+	return f.shared, f.broken
 }
 
 func (f pluginReader) RetrySetAside(_ context.Context, _ string, _ []int64, change access.Change) error {

@@ -30,6 +30,14 @@ type PlatformAlias struct {
 	InEvents bool   `json:"sent"` // events use it; at most one alias of a platform
 }
 
+// String returns an alias as lists show it.
+func (a PlatformAlias) String() string {
+	if a.InEvents {
+		return a.Alias + " (sent)"
+	}
+	return a.Alias
+}
+
 // NewPlatformAlias is an alias to add. With a nil InEvents, events use it if it is the first of its platform.
 type NewPlatformAlias struct {
 	Alias, Platform string

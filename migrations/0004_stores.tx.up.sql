@@ -31,5 +31,8 @@ CREATE TABLE stores (
     CHECK (excluded_platforms IS NULL OR included_platforms IS NULL)
 );
 
+-- For requests of an aggregator that name only its id of a store.
+CREATE INDEX stores_platform_data ON stores USING gin (platform_data jsonb_path_ops);
+
 SELECT watch_business_changes('stores');
 SELECT enable_rls();

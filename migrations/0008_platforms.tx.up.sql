@@ -86,6 +86,16 @@ CREATE TABLE callback_keys (
     created_at  timestamptz NOT NULL
 );
 
+-- The shared URL of a plugin, which receives the requests of its aggregator for all businesses.
+CREATE TABLE plugin_shared (
+    plugin_id   text PRIMARY KEY,
+    secrets     bytea,                    -- sealed JSON: value by name, for all businesses; null: none
+    -- The last request that was rejected.
+    rejected_at timestamptz,
+    rejection   text NOT NULL DEFAULT '', -- the reason
+    unrouted    bigint NOT NULL DEFAULT 0 -- counts authentic requests that name no store of one business
+);
+
 -- Nonces of authenticated callbacks, so that a replay is rejected. Each is remembered while its signature is valid.
 CREATE TABLE callback_nonces (
     business_id bigint NOT NULL,

@@ -28,11 +28,14 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), sent)
 	if err != nil {
-		if core.CodeOf(err) == core.Unauthenticated {
+		switch {
+		case core.CodeOf(err) == core.Unauthenticated:
 			s.Observer.CallbackUnverified()
+		case errors.Is(err, relay.ErrUnrouted):
+			s.Observer.CallbackUnrouted()
 		}
-		s.Log.Info("callback rejected", "request", requestID(c), "platform", sent.Platform, "kind", sent.Kind,
-			"business", sent.Business, "reason", err)
+		s.Log.Info("callback rejected", "request", requestID(c), "platform", sent.Platform, "plugin", sent.Plugin,
+			"kind", sent.Kind, "business", sent.Business, "reason", err)
 		return err
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
@@ -71,9 +74,10 @@ func receivedCallback(c *fiber.Ctx) (none relay.InboundCallback, err error) {
 	}
 	sent := readBody(c)
 	return relay.InboundCallback{
-		Platform: pathParam(c, "platform"), Kind: pathParam(c, "kind"), Key: callbackKey(c),
-		Business: core.BusinessID(business), Method: strings.Clone(c.Method()), Path: string(uri.PathOriginal()),
-		RawQuery: string(uri.QueryString()), Query: cloneStrings(c.Queries()), Headers: headers(c), Body: sent.bytes,
+		Platform: pathParam(c, "platform"), Plugin: pathParam(c, "plugin"), Kind: pathParam(c, "kind"),
+		Key: callbackKey(c), Business: core.BusinessID(business), Method: strings.Clone(c.Method()),
+		Path: string(uri.PathOriginal()), RawQuery: string(uri.QueryString()),
+		Query: cloneStrings(c.Queries()), Headers: headers(c), Body: sent.bytes,
 	}, sent.err
 }
 

@@ -26,6 +26,7 @@ type noopObserver struct{}
 
 func (noopObserver) RequestHandled(string, string, int, time.Duration) {}
 func (noopObserver) CallbackUnverified()                               {}
+func (noopObserver) CallbackUnrouted()                                 {}
 
 // socketServer serves on a local socket with a short stall timeout.
 type socketServer struct {

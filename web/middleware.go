@@ -14,6 +14,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/limit"
 )
 
 // Keys of fiber locals that middleware sets.
@@ -120,14 +122,30 @@ func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
 // headers.
 func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, platform string) error {
 	rule := s.Limits[name]
-	if name == "" || rule.Off() {
+	if name == "" {
 		return nil
 	}
 	counter := string(name)
 	if platform != "" {
 		counter += "/" + platform
 	}
-	verdict, err := s.Throttle.Take(c.UserContext(), business, counter, rule)
+	return count(c, s.Throttle, business, counter, rule)
+}
+
+// throttleAddress counts an unauthenticated request against a limit of the client's address, in this replica. It does
+// not read the database.
+func (s *Server) throttleAddress(c *fiber.Ctx, name Limit) error {
+	address := inbound.ClientAddress(c.Context().RemoteIP(), c.Request().Header.PeekAll(fiber.HeaderXForwardedFor),
+		s.Proxies)
+	return count(c, s.Addresses, 0, inbound.NetworkOf(address).String(), s.Limits[name])
+}
+
+// count counts a request against a rule, and sets the headers that describe it.
+func count(c *fiber.Ctx, throttle Throttle, business core.BusinessID, counter string, rule limit.Rule) error {
+	if rule.Off() {
+		return nil
+	}
+	verdict, err := throttle.Take(c.UserContext(), business, counter, rule)
 	if err != nil {
 		return err
 	}

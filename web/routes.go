@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -31,6 +32,9 @@ const postOrderPath = "/channel/api/v1/orders/"
 
 // platformKey requires a callback key, which the handler checks.
 const platformKey core.Scope = "platform"
+
+// sharedPath begins the paths of the shared URLs of plugins.
+const sharedPath = "/channel/api/v1/shared/"
 
 func (r route) isPostOrder() bool { return r.method == fiber.MethodPost && r.path == postOrderPath }
 
@@ -110,6 +114,8 @@ func (s *Server) orderRoutes() []route {
 		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, small,
 			s.postFeatureAction},
 		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, noBody, s.getAction},
+		{"POST", sharedPath + ":plugin/callback/:kind/", platformKey, LimitCallbacks, callbacks,
+			s.postCallback},
 		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, callbacks, s.postCallback},
 	}
 }
@@ -170,6 +176,11 @@ func (s *Server) mount() {
 // fails authentication or a check is not throttled, and its body is not read.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
+		if strings.HasPrefix(r.path, sharedPath) {
+			if err := s.throttleAddress(c, r.limit); err != nil {
+				return err
+			}
+		}
 		if r.scope == "" || r.scope == platformKey { // postCallback authenticates and throttles itself
 			return s.receive(c, r, core.Caller{})
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -202,6 +203,7 @@ type Tester interface {
 type Observer interface {
 	RequestHandled(route, method string, status int, took time.Duration)
 	CallbackUnverified()
+	CallbackUnrouted()
 }
 
 // Config configures a Server. All fields are required except Tracer and CORSOrigins.
@@ -215,6 +217,8 @@ type Config struct {
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
 	Throttle            Throttle
+	Addresses           Throttle       // counts by address, for clients that are not authenticated yet
+	Proxies             []netip.Prefix // whose X-Forwarded-For is trusted
 	Businesses          Businesses
 	Platforms           Platforms
 	Jobs                Jobs
@@ -262,7 +266,7 @@ const (
 	LimitOrders       Limit = "ORDERS"
 	LimitOrderUpdates Limit = "ORDER_UPDATES"
 	LimitSwitches     Limit = "SWITCHES"
-	LimitCallbacks    Limit = "CALLBACKS" // of each platform of a business
+	LimitCallbacks    Limit = "CALLBACKS" // of each platform of a business; at a shared URL also of each address
 	LimitRead         Limit = "READ"
 	LimitOperations   Limit = "OPERATIONS"
 	LimitRider        Limit = "RIDER"

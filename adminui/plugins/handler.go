@@ -25,6 +25,8 @@ type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 	// PluginFaults returns the faults of a plugin and its requests that are set aside, of the businesses.
 	PluginFaults(ctx context.Context, id string, businesses []core.BusinessID) (console.PluginFaults, error)
+	// SharedInbound returns the state of the shared URL of a plugin.
+	SharedInbound(ctx context.Context, id string) (console.SharedInbound, error)
 	// RetrySetAside lets the hubs call a plugin again with the requests.
 	RetrySetAside(ctx context.Context, id string, requests []int64, change access.Change) error
 }
@@ -151,7 +153,13 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		if err != nil {
 			return err
 		}
-		return v.Show(c, head, pluginPage(newPluginView(v, plugin, faults)))
+		shared, err := p.Registry.SharedInbound(c.UserContext(), plugin.ID)
+		if err != nil {
+			return err
+		}
+		view := newPluginView(v, plugin, faults)
+		view.facts = append(view.facts, sharedFacts(v, plugin, shared, c.BaseURL())...)
+		return v.Show(c, head, pluginPage(view))
 	}
 	return core.Errorf(core.NotFound, text.NotFound)
 }

@@ -27,6 +27,8 @@ const (
 	NoActionsText   = "Its description lists no feature action."
 	Groups          = "Key-value groups"
 	Inbound         = "Receives"
+	SharedAddress   = "Shared URL"
+	SharedUnrouted  = "Requests of no business"
 	Secrets         = "Secrets"
 	Calls           = "Calls"
 	Call            = "Call"

@@ -2,7 +2,6 @@ package aggregator
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -11,8 +10,9 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// WriteFaults writes the faults of a plugin and its requests that are set aside, for people.
-func WriteFaults(to io.Writer, id string, faults console.PluginFaults, stack bool) {
+// FaultsText returns the faults of a plugin and its requests that are set aside, for people.
+func FaultsText(id string, faults console.PluginFaults, stack bool) string {
+	to := &strings.Builder{}
 	if len(faults.Causes) == 0 {
 		fmt.Fprintf(to, "plugin %s has no faults\n", id)
 	}
@@ -28,7 +28,7 @@ func WriteFaults(to io.Writer, id string, faults console.PluginFaults, stack boo
 		}
 	}
 	if len(faults.SetAside) == 0 {
-		return
+		return to.String()
 	}
 	fmt.Fprintf(to, "\nrequests set aside, which servery plugin retry %s [ID…] tries again:\n", id)
 	for _, r := range faults.SetAside {
@@ -36,6 +36,7 @@ func WriteFaults(to io.Writer, id string, faults console.PluginFaults, stack boo
 			subject(r.Business, r.Platform, r.About), r.Version, r.Fault)
 	}
 	fmt.Fprintf(to, "\n%s\n", pluginhost.QuarantineRule)
+	return to.String()
 }
 
 // subject describes what a call is about.

@@ -154,6 +154,9 @@ func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, er
 	}
 	proof := relay.CallbackVerification{Scheme: relay.SchemeToken, Header: strings.ToLower(about.GetHeader()),
 		Query: about.GetQuery(), Prefix: about.GetPrefix(), Secret: about.GetSecret()}
+	if about.GetShared() != nil {
+		proof.StoreID = func(k relay.InboundCallback) string { return sharedStore(about.GetShared(), k) }
+	}
 	switch about.GetScheme() {
 	case pb.InboundScheme_INBOUND_SCHEME_EQUALS:
 	case pb.InboundScheme_INBOUND_SCHEME_BEARER:
@@ -167,6 +170,16 @@ func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, er
 		return withSignature(proof, about, plugin)
 	}
 	return proof, nil
+}
+
+// sharedStore returns the aggregator's id of the store in a request at the shared URL, or "".
+func sharedStore(shared *pb.SharedInbound, k relay.InboundCallback) string {
+	for _, path := range shared.GetStoreId() {
+		if id := order.OrderIDAt(path, k.Headers["content-type"], k.Body); id != "" {
+			return id
+		}
+	}
+	return order.CleanID(k.Headers[strings.ToLower(shared.GetStoreIdHeader())])
 }
 
 func tokenRule(token *pb.InboundToken, about *sdk.Description) relay.TokenRule {

@@ -155,7 +155,18 @@ type PluginEndpoint struct {
 
 // PluginInbound is a kind of aggregator request that a plugin handles. The proof says for people how the request is
 // authenticated, by a secret of the platform or else by the key set of an endpoint.
-type PluginInbound struct{ Kind, Proof, Secret, Endpoint string }
+type PluginInbound struct {
+	Kind, Proof, Secret, Endpoint string
+	Shared                        bool // also received at the shared URL of the plugin
+}
+
+// SharedInbound is the state of the shared URL of a plugin.
+type SharedInbound struct {
+	Secrets    []string // names of the installation's secrets
+	RejectedAt time.Time
+	Rejection  string // the reason
+	Unrouted   int64  // authentic requests that named no store of one business
+}
 
 // PluginSecret is a secret that a plugin needs for each platform.
 type PluginSecret struct{ Name, Description string }

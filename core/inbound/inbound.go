@@ -191,8 +191,7 @@ func (l *Limiter) warn(message string, about ...any) {
 	}
 }
 
-// originOf returns the network in which an address is counted: the address itself for IPv4, the /64 for IPv6. It is
-// invalid for a trusted proxy.
+// originOf returns the network in which an address is counted. It is invalid for a trusted proxy.
 func (l *Limiter) originOf(remote net.Addr) netip.Prefix {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -202,10 +201,5 @@ func (l *Limiter) originOf(remote net.Addr) netip.Prefix {
 	if slices.ContainsFunc(l.config.Trusted, func(p netip.Prefix) bool { return p.Contains(address) }) {
 		return netip.Prefix{}
 	}
-	bits := 32
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, _ := address.Prefix(bits) // cannot fail with these bits
-	return prefix
+	return NetworkOf(address)
 }

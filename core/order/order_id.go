@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -56,6 +57,10 @@ func idInField(value string, names []string) string {
 func jsonID(text []byte, names []string) string {
 	value := jsontext.Value(text)
 	for _, name := range names {
+		if value.Kind() == '[' {
+			value = elementAt(value, name)
+			continue
+		}
 		var members map[string]jsontext.Value
 		if json.Unmarshal(value, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 			return ""
@@ -67,6 +72,17 @@ func jsonID(text []byte, names []string) string {
 		return ""
 	}
 	return sanitize(string(id), maxName)
+}
+
+// elementAt returns an element of an array, or nothing.
+func elementAt(array jsontext.Value, index string) jsontext.Value {
+	var elements []jsontext.Value
+	n, err := strconv.Atoi(index)
+	if err != nil || json.Unmarshal(array, &elements, jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true)) != nil || n < 0 || n >= len(elements) {
+		return nil
+	}
+	return elements[n]
 }
 
 // partValue returns the content of a field of a multipart form.

@@ -15,6 +15,9 @@ func TestOrderIDIsFoundInEachFormat(t *testing.T) {
 	for _, c := range []struct{ path, media, body, want string }{
 		{"/order/id", "application/json", `{"order":{"id":"A-7"}}`, "A-7"},
 		{"/order/id", urlEncoded, `{"order":{"id":7}}`, "7"},
+		{"/ids/1", "application/json", `{"ids":["A-6","A-7"]}`, "A-7"},
+		{"/ids/2/id", "application/json", `{"ids":["A-6","A-7"]}`, ""},
+		{"/ids/-1", "application/json", `{"ids":["A-6"]}`, ""},
 		{"/id", urlEncoded + "; charset=utf-8", "x=1&id=A%2D7", "A-7"},
 		{"/order/id", urlEncoded, "order=%7B%22id%22%3A%22A-7%22%7D", "A-7"},
 		{"/id", urlEncoded, "id=A-7&broken=%zz", "A-7"},

@@ -27,6 +27,7 @@ type Caller struct {
 // InboundCallback is a received request whose sender is not authenticated yet.
 type InboundCallback struct {
 	Platform string
+	Plugin   string // of the shared URL; "": the URL names the platform
 	Kind     string
 	Key      string          // a callback key; "": none
 	Business core.BusinessID // from the URL; 0: none, the key determines it
@@ -153,6 +154,7 @@ type Callers struct {
 	Tokens        Tokens
 	Directory     Directory
 	Verifications Verifications
+	Shared        SharedCallers
 	Clock         core.Clock
 }
 
@@ -166,6 +168,9 @@ var errSecret = core.Errorf(core.Unauthenticated,
 // platform's plugin requires, and otherwise the callback key. It returns Unauthenticated if neither matches the
 // platform.
 func (c Callers) Authenticate(ctx context.Context, k InboundCallback) (Caller, error) {
+	if k.Plugin != "" {
+		return c.verifyShared(ctx, k)
+	}
 	if k.Business != 0 {
 		return c.verify(ctx, k)
 	}

@@ -27,6 +27,9 @@ type CallbackVerification struct {
 	Nonce     string // the header with the nonce, in lower case; "": none
 	Token     TokenRule
 	Tolerance time.Duration
+	// StoreID returns the aggregator's id of the store that a request at the shared URL is about, or "". nil: the kind
+	// is not received there.
+	StoreID func(InboundCallback) string
 }
 
 // VerificationScheme specifies the value of a proof's header.

@@ -1626,8 +1626,9 @@ type Inbound struct {
 	Token         *InboundToken `protobuf:"bytes,17,opt,name=token,proto3" json:"token,omitempty"`                                        // of INBOUND_SCHEME_JWT
 	// The part of the header that has the HMAC, such as v1 of t=1700000000,v1=5257a869. If there are several, one must be
 	// right.
-	CredentialPart string `protobuf:"bytes,18,opt,name=credential_part,json=credentialPart,proto3" json:"credential_part,omitempty"`
-	TimestampPart  string `protobuf:"bytes,19,opt,name=timestamp_part,json=timestampPart,proto3" json:"timestamp_part,omitempty"` // the part of that header that has the timestamp, instead of timestamp_header
+	CredentialPart string         `protobuf:"bytes,18,opt,name=credential_part,json=credentialPart,proto3" json:"credential_part,omitempty"`
+	TimestampPart  string         `protobuf:"bytes,19,opt,name=timestamp_part,json=timestampPart,proto3" json:"timestamp_part,omitempty"` // the part of that header that has the timestamp, instead of timestamp_header
+	Shared         *SharedInbound `protobuf:"bytes,20,opt,name=shared,proto3" json:"shared,omitempty"`                                    // the kind can also be received at the plugin's shared URL; none: it cannot
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1795,6 +1796,69 @@ func (x *Inbound) GetTimestampPart() string {
 	return ""
 }
 
+func (x *Inbound) GetShared() *SharedInbound {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
+// SharedInbound lets one URL receive a kind of request for all businesses of the hub. The hub verifies a request with a
+// secret of the installation, and finds the business by the id of the store.
+type SharedInbound struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Paths of the aggregator's id of the store in the body, like Inbound.order_id. The first one with an id counts. In
+	// JSON a number can stand for an element of an array: /site_ids/0.
+	StoreId       []string `protobuf:"bytes,1,rep,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	StoreIdHeader string   `protobuf:"bytes,2,opt,name=store_id_header,json=storeIdHeader,proto3" json:"store_id_header,omitempty"` // the header with the id, used if no path finds one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharedInbound) Reset() {
+	*x = SharedInbound{}
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedInbound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedInbound) ProtoMessage() {}
+
+func (x *SharedInbound) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedInbound.ProtoReflect.Descriptor instead.
+func (*SharedInbound) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SharedInbound) GetStoreId() []string {
+	if x != nil {
+		return x.StoreId
+	}
+	return nil
+}
+
+func (x *SharedInbound) GetStoreIdHeader() string {
+	if x != nil {
+		return x.StoreIdHeader
+	}
+	return ""
+}
+
 // InboundToken describes a JSON Web Token: an RS256 or ES256 signature by a key of a key set (JWKS), issuer, audience
 // and expiry. The hub fetches the key set.
 type InboundToken struct {
@@ -1811,7 +1875,7 @@ type InboundToken struct {
 
 func (x *InboundToken) Reset() {
 	*x = InboundToken{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1887,7 @@ func (x *InboundToken) String() string {
 func (*InboundToken) ProtoMessage() {}
 
 func (x *InboundToken) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1900,7 @@ func (x *InboundToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboundToken.ProtoReflect.Descriptor instead.
 func (*InboundToken) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InboundToken) GetEndpoint() string {
@@ -1892,7 +1956,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +1968,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_description_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_description_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +1981,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Limits) GetMemoryMb() uint32 {
@@ -2033,7 +2097,7 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x06header\x18\x05 \x01(\tR\x06header\x12\x14\n" +
 	"\x05value\x18\x06 \x01(\tR\x05value\x12)\n" +
 	"\x10timestamp_header\x18\a \x01(\tR\x0ftimestampHeader\x12M\n" +
-	"\x10timestamp_format\x18\b \x01(\x0e2\".servery.plugin.v1.TimestampFormatR\x0ftimestampFormat\"\x91\x06\n" +
+	"\x10timestamp_format\x18\b \x01(\x0e2\".servery.plugin.v1.TimestampFormatR\x0ftimestampFormat\"\xcb\x06\n" +
 	"\aInbound\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12;\n" +
 	"\apurpose\x18\x02 \x01(\x0e2!.servery.plugin.v1.InboundPurposeR\apurpose\x128\n" +
@@ -2055,7 +2119,11 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x0forder_id_header\x18\x10 \x01(\tR\rorderIdHeader\x125\n" +
 	"\x05token\x18\x11 \x01(\v2\x1f.servery.plugin.v1.InboundTokenR\x05token\x12'\n" +
 	"\x0fcredential_part\x18\x12 \x01(\tR\x0ecredentialPart\x12%\n" +
-	"\x0etimestamp_part\x18\x13 \x01(\tR\rtimestampPart\"\xc4\x01\n" +
+	"\x0etimestamp_part\x18\x13 \x01(\tR\rtimestampPart\x128\n" +
+	"\x06shared\x18\x14 \x01(\v2 .servery.plugin.v1.SharedInboundR\x06shared\"R\n" +
+	"\rSharedInbound\x12\x19\n" +
+	"\bstore_id\x18\x01 \x03(\tR\astoreId\x12&\n" +
+	"\x0fstore_id_header\x18\x02 \x01(\tR\rstoreIdHeader\"\xc4\x01\n" +
 	"\fInboundToken\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
@@ -2131,7 +2199,7 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 }
 
 var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(ValueRule)(0),            // 0: servery.plugin.v1.ValueRule
 	(TokenGrant)(0),           // 1: servery.plugin.v1.TokenGrant
@@ -2156,10 +2224,11 @@ var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(*OAuth2)(nil),            // 20: servery.plugin.v1.OAuth2
 	(*RequestSignature)(nil),  // 21: servery.plugin.v1.RequestSignature
 	(*Inbound)(nil),           // 22: servery.plugin.v1.Inbound
-	(*InboundToken)(nil),      // 23: servery.plugin.v1.InboundToken
-	(*Limits)(nil),            // 24: servery.plugin.v1.Limits
-	nil,                       // 25: servery.plugin.v1.OAuth2.ParametersEntry
-	(*JsonWebToken)(nil),      // 26: servery.plugin.v1.JsonWebToken
+	(*SharedInbound)(nil),     // 23: servery.plugin.v1.SharedInbound
+	(*InboundToken)(nil),      // 24: servery.plugin.v1.InboundToken
+	(*Limits)(nil),            // 25: servery.plugin.v1.Limits
+	nil,                       // 26: servery.plugin.v1.OAuth2.ParametersEntry
+	(*JsonWebToken)(nil),      // 27: servery.plugin.v1.JsonWebToken
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	13, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
@@ -2167,7 +2236,7 @@ var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	16, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
 	18, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
 	22, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
-	24, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
+	25, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
 	19, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
 	12, // 7: servery.plugin.v1.Description.polls:type_name -> servery.plugin.v1.Poll
 	14, // 8: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
@@ -2175,10 +2244,10 @@ var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	17, // 10: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
 	20, // 11: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
 	21, // 12: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
-	26, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
+	27, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
 	1,  // 14: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
 	2,  // 15: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
-	25, // 16: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
+	26, // 16: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
 	3,  // 17: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
 	4,  // 18: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
 	5,  // 19: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
@@ -2186,12 +2255,13 @@ var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	7,  // 21: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
 	9,  // 22: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
 	8,  // 23: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
-	23, // 24: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	24, // 24: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	23, // 25: servery.plugin.v1.Inbound.shared:type_name -> servery.plugin.v1.SharedInbound
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -2211,7 +2281,7 @@ func file_servery_plugin_v1_description_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
 			NumEnums:      10,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

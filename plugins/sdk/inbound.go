@@ -53,6 +53,7 @@ func (c *validation) inbound(at string, in *pb.Inbound, d *Description) {
 		c.check(name == "" || httpguts.ValidHeaderFieldName(name), "%s: %s: %q is no header name", at, field, name)
 	}
 	c.credential(at, in, d.GetSecrets())
+	c.shared(at+": shared", in)
 	if in.GetToken() != nil {
 		c.token(at+": token", in.GetToken(), d)
 	}
@@ -78,6 +79,22 @@ func (c *validation) credential(at string, in *pb.Inbound, secrets []*pb.Secret)
 	free := HMACAlgorithm(in.GetScheme()) != "" || in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_EQUALS
 	c.check(free || in.GetPrefix() == "", "%s: prefix: is given by the scheme", at)
 	c.check(free || in.GetQuery() == "", "%s: query: the scheme needs a header", at)
+}
+
+// shared checks how the hub finds the business of a request at the shared URL. An installation has no settings, so it
+// cannot verify a JSON Web Token.
+func (c *validation) shared(at string, in *pb.Inbound) {
+	shared := in.GetShared()
+	if shared == nil {
+		return
+	}
+	name := shared.GetStoreIdHeader()
+	c.check(len(shared.GetStoreId()) > 0 || name != "", "%s: store_id: is required, or store_id_header", at)
+	c.check(name == "" || httpguts.ValidHeaderFieldName(name), "%s: store_id_header: %q is no header name", at, name)
+	for _, path := range shared.GetStoreId() {
+		c.check(strings.HasPrefix(path, "/"), "%s: store_id: %q must begin with a slash", at, path)
+	}
+	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_JWT, "%s: is not possible with a JSON Web Token", at)
 }
 
 // token checks the description of a JSON Web Token.

@@ -175,3 +175,21 @@ func TestInboundDescriptionNamesTheProof(t *testing.T) {
 		require.Equal(t, want, DescribeInbound(in))
 	}
 }
+
+func TestSharedInboundNamesTheStore(t *testing.T) {
+	shared := func(kind *pb.Inbound, shared *pb.SharedInbound) error {
+		kind.Kind, kind.Purpose, kind.Shared = "events", pb.InboundPurpose_INBOUND_PURPOSE_MIXED, shared
+		c := &validation{}
+		c.shared("events", kind)
+		return c.err()
+	}
+	equals := func() *pb.Inbound { return &pb.Inbound{Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS} }
+	require.NoError(t, shared(equals(), nil))
+	require.NoError(t, shared(equals(), &pb.SharedInbound{StoreId: []string{"/store/0/id"}}))
+	require.NoError(t, shared(equals(), &pb.SharedInbound{StoreIdHeader: "X-Store"}))
+	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{}), "store_id: is required")
+	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{StoreId: []string{"store"}}), "begin with a slash")
+	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{StoreIdHeader: "X Store"}), "is no header name")
+	token := &pb.Inbound{Scheme: pb.InboundScheme_INBOUND_SCHEME_JWT}
+	require.ErrorContains(t, shared(token, &pb.SharedInbound{StoreIdHeader: "X-Store"}), "JSON Web Token")
+}

@@ -11,8 +11,7 @@ import (
 )
 
 type businessSecret struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	overlapFlag
 	JSON bool `help:"Print JSON."`
 }

@@ -17,8 +17,7 @@ import (
 )
 
 type businessSet struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	AcknowledgeWithin string `placeholder:"5m" help:"Time until orders are escalated: 0 is never, hub its default."`
 	POSSilentAfter    string `placeholder:"15m" help:"Time until a POS is silent: 0 is never, hub its default."`
 	CloseSilentStores *bool  `negatable:"" help:"Close stores on the platforms while their POS is silent."`

@@ -14,8 +14,7 @@ type callbackCommand struct {
 }
 
 type callbackCreate struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	Platform string `required:"" help:"Name of the platform."`
 	JSON     bool   `help:"Print JSON."`
 }

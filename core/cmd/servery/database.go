@@ -23,8 +23,9 @@ type databaseFlags struct {
 	mayCreate bool // the command may create a hub
 }
 
-// businessFlag selects a business.
-type businessFlag struct {
+// businessFlags select a business of the database.
+type businessFlags struct {
+	databaseFlags
 	Business core.BusinessID `required:"" help:"Id of the business."`
 }
 

@@ -26,17 +26,11 @@ var errFailed = errors.New("some checks failed")
 func (c *doctorCommand) Run(ctx context.Context, out output) error {
 	d := &doctor.Doctor{Log: slog.New(slog.DiscardHandler)}
 	c.examine(ctx, d)
-	if c.JSON {
-		if err := out.show(true, d.Results, ""); err != nil {
-			return err
-		}
-	} else {
-		d.Print(out.stdout)
+	err := out.show(c.JSON, d.Results, "%s", d)
+	if err == nil && d.Failed() {
+		err = errFailed
 	}
-	if d.Failed() {
-		return errFailed
-	}
-	return nil
+	return err
 }
 
 func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {

@@ -61,6 +61,7 @@ var examples = map[string][]string{
 	"plugin faults":   {"tasty", "tasty --stack"},
 	"plugin retry":    {"tasty", "tasty 17 18"},
 	"plugin logs":     {"tasty", "tasty --follow"},
+	"plugin shared":   {"tasty", "tasty --secret signing_key=@signing.key"},
 }
 
 // notes are texts for the help of commands, before the examples.

@@ -17,8 +17,7 @@ type keyCommand struct {
 }
 
 type keyCreate struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	Username string `required:"" help:"Name of the client. Keys may share one, for rotation."`
 	Scope    string `default:"pos" enum:"pos,channel" help:"Calls of a POS, or of a channel."`
 	Platform string `help:"Only for the scope channel: its platform."`
@@ -43,8 +42,7 @@ func (c keyCreate) Run(ctx context.Context, out output) error {
 }
 
 type keyList struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	JSON bool `help:"Print JSON."`
 }
 
@@ -76,8 +74,7 @@ func (c keyList) Run(ctx context.Context, out output) error {
 }
 
 type keyRevoke struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	ID int64 `arg:"" help:"Id of the key."`
 }
 
@@ -87,7 +84,6 @@ func (c keyRevoke) Run(ctx context.Context, out output) error {
 		if err := (accessdb.New(db)).DisableKey(ctx, c.Business, c.ID); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(out.stdout, "key %d is revoked\n", c.ID)
-		return err
+		return out.show(false, nil, "key %d is revoked\n", c.ID)
 	})
 }

@@ -34,13 +34,9 @@ type listenCommand struct {
 
 // Run listens until the context ends, and prints a summary.
 func (c listenCommand) Run(ctx context.Context, out output) error {
-	socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT",
-			c.Listen)
-	}
+	socket, err := listenOn(ctx, c.Listen)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w", c.Listen, err)
+		return err
 	}
 	config := c.config()
 	config.Stdout, config.Stderr = out.stdout, out.stderr
@@ -59,4 +55,13 @@ func (c listenCommand) config() listen.Config {
 		config.Secrets = append(config.Secrets, strings.TrimSpace(secret))
 	}
 	return config
+}
+
+// listenOn opens a socket. Its error says what to do.
+func listenOn(ctx context.Context, address string) (net.Listener, error) {
+	socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT", address)
+	}
+	return socket, err
 }

@@ -19,8 +19,7 @@ type platformAlias struct {
 }
 
 type aliasAdd struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	Alias    string `arg:"" help:"The name that clients send."`
 	Platform string `arg:"" help:"Name of the platform."`
 	Sent     *bool  `negatable:"" help:"Events contain this alias. Default: yes for the first alias of a platform."`
@@ -35,15 +34,13 @@ func (c aliasAdd) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out.stdout, "%s is an alias of the platform %s of business %d\n", c.Alias, c.Platform,
+		return out.show(false, nil, "%s is an alias of the platform %s of business %d\n", c.Alias, c.Platform,
 			c.Business)
-		return err
 	})
 }
 
 type aliasSet struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	Alias string `arg:"" help:"The alias."`
 	Sent  *bool  `required:"" negatable:"" help:"Events contain this alias instead of the name."`
 }
@@ -60,14 +57,12 @@ func (c aliasSet) Run(ctx context.Context, out output) error {
 		if *c.Sent {
 			state = "sent"
 		}
-		_, err = fmt.Fprintf(out.stdout, "the alias %s of business %d is %s\n", c.Alias, c.Business, state)
-		return err
+		return out.show(false, nil, "the alias %s of business %d is %s\n", c.Alias, c.Business, state)
 	})
 }
 
 type aliasList struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	JSON bool `help:"Print JSON."`
 }
 
@@ -82,23 +77,14 @@ func (c aliasList) Run(ctx context.Context, out output) error {
 			return out.show(true, list, "")
 		}
 		for _, a := range list {
-			fmt.Fprintf(out.stdout, "%-20s %s\n", a.Platform, aliasText(a))
+			fmt.Fprintf(out.stdout, "%-20s %s\n", a.Platform, a)
 		}
 		return nil
 	})
 }
 
-// aliasText returns an alias as lists show it.
-func aliasText(a core.PlatformAlias) string {
-	if a.InEvents {
-		return a.Alias + " (sent)"
-	}
-	return a.Alias
-}
-
 type aliasRemove struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	Alias string `arg:"" help:"The alias."`
 }
 
@@ -110,7 +96,6 @@ func (c aliasRemove) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out.stdout, "the alias %s of business %d is removed\n", c.Alias, c.Business)
-		return err
+		return out.show(false, nil, "the alias %s of business %d is removed\n", c.Alias, c.Business)
 	})
 }

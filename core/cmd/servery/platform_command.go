@@ -20,9 +20,8 @@ type platformCommand struct {
 }
 
 type platformSet struct {
-	databaseFlags
+	businessFlags
 	pluginFlags
-	businessFlag
 	Name     string            `arg:"" help:"Name of the platform."`
 	Plugin   string            `help:"Id of its plugin, or own. Another plugin drops settings, endpoints and secrets."`
 	Settings string            `placeholder:"JSON" help:"Settings of the plugin, as JSON or @FILE."`
@@ -56,21 +55,28 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 
 // change converts the flags.
 func (c platformSet) change() (change aggregator.PlatformChange, err error) {
-	change = aggregator.PlatformChange{Platform: c.Name, Accept: relay.Accept(c.Accept), Endpoints: c.Endpoint,
-		Secrets: map[string]string{}}
-	if c.Settings != "" {
-		settings, err := valueOrFile(c.Settings)
-		if err != nil {
-			return change, err
-		}
+	change = aggregator.PlatformChange{Platform: c.Name, Accept: relay.Accept(c.Accept), Endpoints: c.Endpoint}
+	settings, err := valueOrFile(c.Settings)
+	if err != nil {
+		return change, err
+	}
+	if settings != "" {
 		change.Settings = []byte(settings)
 	}
-	for name, value := range c.Secret {
-		if change.Secrets[name], err = valueOrFile(value); err != nil {
-			return change, err
+	change.Secrets, err = valuesOrFiles(c.Secret)
+	return change, err
+}
+
+// valuesOrFiles returns each value, or the content of its file.
+func valuesOrFiles(given map[string]string) (map[string]string, error) {
+	values := map[string]string{}
+	for name, value := range given {
+		var err error
+		if values[name], err = valueOrFile(value); err != nil {
+			return nil, err
 		}
 	}
-	return change, nil
+	return values, nil
 }
 
 // valueOrFile returns a value, or the content of the file after @, without the line end.

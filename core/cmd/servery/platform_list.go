@@ -16,8 +16,7 @@ import (
 )
 
 type platformList struct {
-	databaseFlags
-	businessFlag
+	businessFlags
 	JSON bool `help:"Print JSON."`
 }
 
@@ -83,29 +82,19 @@ func printTokens(to io.Writer, tokens []platforms.TokenState) {
 	}
 }
 
-// tokensOf returns the state of the tokens of one platform.
-func tokensOf(platform string, all []platforms.TokenState) (list []platforms.TokenState) {
-	for _, s := range all {
-		if s.Platform == platform {
-			list = append(list, s)
-		}
-	}
-	return list
+// aliasesOf returns the aliases of one platform.
+func aliasesOf(platform string, all []core.PlatformAlias) []core.PlatformAlias {
+	return slices.DeleteFunc(slices.Clone(all), func(a core.PlatformAlias) bool { return a.Platform != platform })
 }
 
-// aliasesOf returns the aliases of one platform.
-func aliasesOf(platform string, all []core.PlatformAlias) (list []core.PlatformAlias) {
-	for _, a := range all {
-		if a.Platform == platform {
-			list = append(list, a)
-		}
-	}
-	return list
+// tokensOf returns the state of the tokens of one platform.
+func tokensOf(platform string, all []platforms.TokenState) []platforms.TokenState {
+	return slices.DeleteFunc(slices.Clone(all), func(s platforms.TokenState) bool { return s.Platform != platform })
 }
 
 func aliasTexts(aliases []core.PlatformAlias) (list []string) {
 	for _, a := range aliases {
-		list = append(list, aliasText(a))
+		list = append(list, a.String())
 	}
 	return list
 }

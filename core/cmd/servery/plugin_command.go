@@ -26,6 +26,7 @@ type pluginCommand struct {
 	Upgrade pluginUpgrade `cmd:"" help:"Replace a plugin without losing a call."`
 	Faults  pluginFaults  `cmd:"" help:"Print the faults of a plugin and the requests set aside."`
 	Retry   pluginRetry   `cmd:"" help:"Call a plugin again with requests that are set aside."`
+	Shared  pluginShared  `cmd:"" help:"Set secrets of a plugin's shared URL, and print its paths."`
 	Logs    pluginLogs    `cmd:"" help:"Print the last faults and log lines of a plugin."`
 	Dev     pluginDev     `cmd:"" help:"Rebuild a plugin at each change, and show its calls."`
 }

@@ -79,8 +79,7 @@ func TestPluginListShowsEachReason(t *testing.T) {
 
 func TestPluginFaultsAndSetAsideRequestsArePrinted(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
-	var out bytes.Buffer
-	aggregator.WriteFaults(&out, "tasty", console.PluginFaults{
+	text := aggregator.FaultsText("tasty", console.PluginFaults{
 		Causes: []console.PluginCause{{Kind: "panic", Call: "Orders.PlanAcknowledge", Text: "it panicked",
 			Stack: "main.plan\n  main.go:7", Count: 12, First: at.Add(-time.Hour), Last: at, Version: "1.0.0",
 			Business: 7, Platform: "b", About: "order 12"}},
@@ -96,7 +95,7 @@ requests set aside, which servery plugin retry tasty [ID…] tries again:
     31  2026-11-21T09:30:00Z  Menu.Render the menu of store s1 of business 7 on b, version 1.0.0
         exit status 3
 
-`+pluginhost.QuarantineRule+"\n", out.String())
+`+pluginhost.QuarantineRule+"\n", text)
 }
 
 // buildPlugin returns a directory with a plugin of this repository and its manifest, for this test alone.

@@ -19,11 +19,7 @@ func (c pluginFaults) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return out.show(true, faults, "")
-		}
-		aggregator.WriteFaults(out.stdout, c.ID, faults, c.Stack)
-		return nil
+		return out.show(c.JSON, faults, "%s", aggregator.FaultsText(c.ID, faults, c.Stack))
 	})
 }
 

@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"syscall"
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/environ"
@@ -54,10 +52,7 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	if ip := net.ParseIP(host); c.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("SERVERY_SIMULATOR_TOKEN: is required, because others can reach %s", c.Listen)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT", c.Listen)
-	}
+	listener, err := listenOn(ctx, c.Listen)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -39,14 +38,16 @@ func (d *Doctor) Add(check string, v Outcome, found, do string) {
 	d.Results = append(d.Results, Result{check, v, found, do})
 }
 
-// Print prints the results for people.
-func (d *Doctor) Print(out io.Writer) {
+// String returns the results for people.
+func (d *Doctor) String() string {
+	var out strings.Builder
 	for _, one := range d.Results {
-		fmt.Fprintf(out, "%-4s  %-20s  %s\n", one.Outcome, one.Check, one.Found)
+		fmt.Fprintf(&out, "%-4s  %-20s  %s\n", one.Outcome, one.Check, one.Found)
 		if one.Remedy != "" {
-			fmt.Fprintf(out, "%28s> %s\n", "", one.Remedy)
+			fmt.Fprintf(&out, "%28s> %s\n", "", one.Remedy)
 		}
 	}
+	return out.String()
 }
 
 // Failed reports whether a check failed.

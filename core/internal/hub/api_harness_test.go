@@ -195,6 +195,12 @@ func (a *api) do(t *testing.T, c request) apiResponse {
 	return r
 }
 
+// parsed decodes the body of a response.
+func (a *api) parsed(r apiResponse) apiResponse {
+	_ = json.Unmarshal([]byte(r.text), &r.body)
+	return r
+}
+
 // checkAgainstOpenAPI checks a response. A request that the document does not describe must return 404 or 405, unless
 // it is a preflight request.
 func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text []byte) {

@@ -30,6 +30,7 @@ type metrics struct {
 	calls      *prometheus.HistogramVec
 	menus      *prometheus.HistogramVec
 	unverified prometheus.Counter
+	unrouted   prometheus.Counter
 	outcomes   *prometheus.CounterVec
 }
 
@@ -58,6 +59,8 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 			"pending, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
 	m.unverified = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unverified_total",
 		Help: "Callbacks that did not prove that they come from the platform that they name."})
+	m.unrouted = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unrouted_total",
+		Help: "Authentic callbacks at the shared URL of a plugin that name no store of one business."})
 	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_outcomes_total",
 		Help: "Outcomes that aggregators report later, by their effect: settled, retried, early, repeated, " +
 			"superseded, pending; expired if none came."}, []string{"kind", "effect"})
@@ -65,7 +68,7 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 		Help: "1, of the version that runs."}, []string{"version", "go_version"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness,
-		m.unverified, m.outcomes, backlogCollector{db, log},
+		m.unverified, m.unrouted, m.outcomes, backlogCollector{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -77,6 +80,9 @@ func (m *metrics) RequestHandled(route, method string, status int, took time.Dur
 
 // CallbackUnverified counts a callback that failed authentication (web.Observer).
 func (m *metrics) CallbackUnverified() { m.unverified.Inc() }
+
+// CallbackUnrouted counts an authentic callback of no single business (web.Observer).
+func (m *metrics) CallbackUnrouted() { m.unrouted.Inc() }
 
 // JobEnded counts an attempt at a job (job.Observer).
 func (m *metrics) JobEnded(kind core.JobKind, outcome string, took time.Duration) {

@@ -17,6 +17,7 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -119,6 +120,11 @@ func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
 	return f, nil
 }
 
+// SharedInbound returns the state of the shared URL of a plugin.
+func (r pluginRegistry) SharedInbound(ctx context.Context, id string) (console.SharedInbound, error) {
+	return platforms.NewShared(r.db).SharedInbound(ctx, id)
+}
+
 // RetrySetAside lets hubs call a plugin again with requests that are set aside.
 func (r pluginRegistry) RetrySetAside(ctx context.Context, id string, requests []int64, change access.Change) error {
 	_, err := calls.NewPlugins(r.db).RetrySetAside(ctx, id, requests, change)
@@ -158,7 +164,8 @@ func pluginAbout(about *sdk.Description) console.PluginAbout {
 	for _, inbound := range about.GetInbound() {
 		out.Inbound = append(out.Inbound,
 			console.PluginInbound{Kind: inbound.GetKind(), Proof: sdk.DescribeInbound(inbound),
-				Secret: inbound.GetSecret(), Endpoint: inbound.GetToken().GetEndpoint()})
+				Secret: inbound.GetSecret(), Endpoint: inbound.GetToken().GetEndpoint(),
+				Shared: inbound.GetShared() != nil})
 	}
 	for _, e := range about.GetEndpoints() {
 		out.Endpoints = append(out.Endpoints,

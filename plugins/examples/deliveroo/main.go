@@ -89,7 +89,9 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		Inbound: []*pb.Inbound{{Kind: "events", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
 			Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-deliveroo-hmac-sha256",
 			Secret: "webhook_secret", SignedText: "{header.x-deliveroo-sequence-guid} {body}",
-			OrderId: "/body/order/id"}},
+			OrderId: "/body/order/id",
+			Shared: &pb.SharedInbound{StoreId: []string{"/body/order/location_id",
+				"/body/menu_upload_result/site_ids/0"}}}},
 		Limits: &pb.Limits{MemoryMb: 128, InFlight: 8},
 	}, nil
 }

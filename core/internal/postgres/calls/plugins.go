@@ -134,7 +134,7 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 		if len(bound) > 0 {
 			return errInUse(id, bound)
 		}
-		for _, table := range []bun.Ident{"plugin_hubs", "plugin_faults", "plugin_set_aside"} {
+		for _, table := range []bun.Ident{"plugin_hubs", "plugin_faults", "plugin_set_aside", "plugin_shared"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM ? WHERE plugin_id = ?`, table, id); err != nil {
 				return fmt.Errorf("deleting plugin %s: %w", id, err)
 			}

@@ -44,6 +44,8 @@ var sealedColumns = []sealedColumn{
 	{"webhooks", "previous_secret_2", "business_id", "id", "bigint",
 		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
 	{"platforms", "secrets", "business_id", "name", "text", platforms.SecretsAssociatedData},
+	{"plugin_shared", "secrets", "0::bigint", "plugin_id", "text",
+		func(_ core.BusinessID, key string) string { return platforms.SharedAssociatedData(key) }},
 	{"platform_tokens", "sealed", "business_id", "id", "bigint", platforms.TokensAssociatedData},
 	{"call_queue", "steps", "business_id", "ordering_key", "text", calls.StepsAssociatedData},
 	{"publications", "steps", "business_id", "(store_id || '/' || platform)", "text", publications.StepsAssociatedData},

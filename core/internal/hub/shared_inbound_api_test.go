@@ -1,0 +1,129 @@
+package hub
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// sharedURL is the shared URL of the example plugin.
+const sharedURL = "/channel/api/v1/shared/deliveroo/callback/events/"
+
+// addBusiness creates another business, whose store s1 is a site.
+func (d *deliverooHub) addBusiness(site string) hubtest.Tenant {
+	d.t.Helper()
+	tenant := hubtest.Business(d.t, d.hub.db)
+	require.NoError(d.t, platforms.New(d.hub.db).Set(d.t.Context(), tenant.ID,
+		core.Platform{Name: "roo", ServedBy: "deliveroo"}, func(a *relay.Access) error {
+			a.Settings = []byte(`{"brand_id":"tasty"}`)
+			return nil
+		}))
+	send := func(method, path, body string) apiResponse {
+		return d.do(d.t, request{method: method, path: path, authorization: tenant.Authorization, body: body})
+	}
+	require.Equal(d.t, 200, send("POST", storesRoute, fmt.Sprintf(`{"stores":[{"ref_id":"s1","name":"N","city":"C",`+
+		`"included_platforms":["roo"],"platform_data":[{"name":"roo","platform_store_id":%q}]}]}`, site)).status)
+	d.advanceUntil("the store", func() bool { return send("GET", storesRoute+"s1/", "").status == 200 })
+	require.Equal(d.t, 200, send("POST", menuRoute+"s1/?wait=10", soup).status)
+	return tenant
+}
+
+// shared sends a webhook to the shared URL.
+func (d *deliverooHub) shared(body string, headers map[string]string) apiResponse {
+	d.t.Helper()
+	m := marketClient{orderClient: &orderClient{menuClient: d.menuClient}}
+	return m.post(sharedURL, "application/json", body, headers)
+}
+
+// orderIDs returns the aggregator's ids of the orders of a business.
+func (d *deliverooHub) orderIDs(tenant hubtest.Tenant) []string {
+	m := marketClient{orderClient: &orderClient{menuClient: d.menuClient}}
+	return m.column(fmt.Sprintf(`SELECT platform_order_id FROM orders WHERE business_id = %d ORDER BY 1`, tenant.ID))
+}
+
+func TestSharedURLFindsTheBusinessOfARequest(t *testing.T) {
+	d := newDeliverooHub(t)
+	d.sendMenu("s1", soup)
+	other := d.addBusiness("90")
+	first := d.market.newOrder("gb:1", "88")
+	require.Equal(t, 401, d.shared(first, d.market.sign(first)).status, "the installation has no secret yet")
+
+	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
+	dir := PluginDir{Dir: t.TempDir(), DB: d.hub.db}
+	_, err := dir.Shared(t.Context(), "deliveroo", map[string]string{"client_id": "x"})
+	require.ErrorContains(t, err, "verifies no request")
+	state, err := dir.Shared(t.Context(), "deliveroo", nil)
+	require.NoError(t, err)
+	require.Equal(t, SharedURL{"deliveroo", []string{sharedURL}, []string{}, []string{"webhook_secret"}}, state)
+	state, err = dir.Shared(t.Context(), "deliveroo", map[string]string{"webhook_secret": deliverooWebhook})
+	require.NoError(t, err)
+	require.Equal(t, []any{[]string{"webhook_secret"}, []string{}}, []any{state.Secrets, state.Missing})
+	requireNotStored(t, &marketClient{orderClient: &orderClient{menuClient: d.menuClient}}, deliverooWebhook)
+
+	placed := d.shared(first, d.market.sign(first))
+	require.Equal(t, 200, placed.status, placed.text)
+	second := d.market.newOrder("gb:2", "90")
+	require.Equal(t, 200, d.shared(second, d.market.sign(second)).status)
+	require.Equal(t, 401, d.shared(second, d.market.sign(first)).status)
+	require.Equal(t, []string{"gb:1"}, d.orderIDs(d.tenant))
+	require.Equal(t, []string{"gb:2"}, d.orderIDs(other))
+	canceled := `{"event":"order.status_update","body":{"order":{"id":"gb:2","location_id":"90","status":"canceled"}}}`
+	require.Contains(t, d.shared(canceled, d.market.sign(canceled)).text, "is Cancelled")
+}
+
+func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
+	d := newDeliverooHub(t)
+	d.sendMenu("s1", soup)
+	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
+	_, err := PluginDir{Dir: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
+		map[string]string{"webhook_secret": deliverooWebhook})
+	require.NoError(t, err)
+	rejected := func(body, why string) {
+		t.Helper()
+		response := d.shared(body, d.market.sign(body))
+		requireEnvelope(t, d.parsed(response), 404, "no store takes this request")
+		require.NotContains(t, response.text, why)
+		shared, err := platforms.NewShared(d.hub.db).SharedInbound(t.Context(), "deliveroo")
+		require.NoError(t, err)
+		require.Contains(t, shared.Rejection, why)
+	}
+	rejected(d.market.newOrder("gb:1", "s1"), "no store has the id s1")
+	rejected(`{"event":"order.new","body":{}}`, "no id of a store")
+	d.addBusiness("88")
+	rejected(d.market.newOrder("gb:2", "88"), "stores of several platforms have the id 88")
+	require.Empty(t, d.orderIDs(d.tenant))
+	shared, err := platforms.NewShared(d.hub.db).SharedInbound(t.Context(), "deliveroo")
+	require.NoError(t, err)
+	require.Equal(t, int64(3), shared.Unrouted)
+	require.Contains(t, d.do(t, request{method: "GET", path: "/metrics"}).text, "servery_callbacks_unrouted_total 3\n")
+	m := marketClient{orderClient: &orderClient{menuClient: d.menuClient}}
+	const unknown = "/channel/api/v1/shared/elsewhere/callback/events/"
+	require.Equal(t, 401, m.post(unknown, "application/json", "{}", nil).status)
+}
+
+func TestSharedURLReadsXMLAndHeaders(t *testing.T) {
+	m := newMarketClient(t)
+	m.ok("POST", storesRoute+"?wait=10",
+		`{"stores":[{"ref_id":"s1","platform_data":[{"name":"bazaar","platform_store_id":"77"}]}]}`)
+	require.NoError(t, m.hub.config.Host.Refresh(t.Context(), false))
+	_, err := PluginDir{Dir: t.TempDir(), DB: m.hub.db}.Shared(t.Context(), "market",
+		map[string]string{"feed_key": "sharedkeyvalue"})
+	require.NoError(t, err)
+	const order = `<order id="X-1"><store>%s</store><item>dal</item><count>1</count></order>`
+	const path = "/channel/api/v1/shared/market/callback/feed/?key="
+	require.Equal(t, 401, m.post(path+"feedkeyvalue", "text/xml", fmt.Sprintf(order, "77"), nil).status,
+		"the secret of a platform is not that of the installation")
+	placed := m.post(path+"sharedkeyvalue", "text/xml", fmt.Sprintf(order, "77"), nil)
+	require.NotContains(t, placed.text, "received a credential")
+	require.Equal(t, 404, m.post(path+"sharedkeyvalue", "text/xml", fmt.Sprintf(order, "78"), nil).status)
+	routed := m.post(path+"sharedkeyvalue", "text/xml", "<order", map[string]string{"X-Store": "77"})
+	require.Equal(t, 400, routed.status, "the header names the store, and the plugin cannot read the body")
+	signedIn := m.post("/channel/api/v1/shared/market/callback/signed-in/", "application/json", "{}", nil)
+	require.Equal(t, 401, signedIn.status, "the kind is not shared")
+}
