@@ -23,6 +23,7 @@ type Result struct {
 	Call           Call
 	Attempt        *Attempt  // nil if nothing was sent
 	Earlier        []Attempt // before it, for the same attempt: token requests, requests with an old token, other steps
+	Omitted        int       // successful requests of a long plan before Attempt that are not recorded
 	State          State
 	Message        string // why, in plain words
 	Outcome        Outcome
@@ -107,7 +108,8 @@ func (r Result) Response() queue.Response {
 
 // stepResponded reports whether the aggregator responded to a step before the last one.
 func (r Result) stepResponded() bool {
-	return slices.ContainsFunc(r.Earlier, func(a Attempt) bool { return a.Step != "" && a.Responded() })
+	return r.Omitted > 0 ||
+		slices.ContainsFunc(r.Earlier, func(a Attempt) bool { return a.Step != "" && a.Responded() })
 }
 
 // recordOnly returns a result whose requests are recorded, without an effect on its call.

@@ -3,7 +3,7 @@ package relay
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,19 +17,36 @@ import (
 	"github.com/servery-hub/servery/core/step"
 )
 
-// storedSteps are the completed steps of earlier attempts at a call. They are stored encrypted.
+// storedSteps are the completed steps of earlier attempts at a call. They are stored encrypted, after each step. So
+// they are short: a plan can have hundreds of steps.
 type storedSteps struct {
 	Call  core.ID      `json:"call"`
+	Until time.Time    `json:"until,omitzero"` // when the first of them expires
 	Steps []storedStep `json:"steps"`
 }
 
 // storedStep is a completed step.
 type storedStep struct {
-	Name   string                `json:"name"`
-	Digest string                `json:"digest"` // of its request
-	Until  time.Time             `json:"until"`
-	Status int                   `json:"status"`
-	Values map[string]step.Value `json:"values"`
+	Name   string                `json:"n"`
+	Digest string                `json:"d"` // of its request
+	Status int                   `json:"s"`
+	Values map[string]step.Value `json:"v,omitempty"`
+}
+
+// add adds a step that expires at a time.
+func (s *storedSteps) add(one storedStep, until time.Time) {
+	if len(s.Steps) == 0 || until.Before(s.Until) {
+		s.Until = until
+	}
+	s.Steps = append(s.Steps, one)
+}
+
+// expired reports whether a step has expired at a time.
+func (s *storedSteps) expired(at time.Time) bool { return len(s.Steps) > 0 && !at.Before(s.Until) }
+
+// haveValues reports whether later steps can use values of the steps.
+func (s *storedSteps) haveValues() bool {
+	return slices.ContainsFunc(s.Steps, func(k storedStep) bool { return len(k.Values) > 0 })
 }
 
 // decodeSteps returns the stored steps of a call. If one has expired, there are none: the values of the steps belong
@@ -40,7 +57,7 @@ func decodeSteps(c Call, now time.Time) storedSteps {
 	if len(c.Steps) == 0 || json.Unmarshal(c.Steps, &stored) != nil || stored.Call != c.ID {
 		return none
 	}
-	if slices.ContainsFunc(stored.Steps, func(s storedStep) bool { return !now.Before(s.Until) }) {
+	if stored.expired(now) {
 		return none
 	}
 	return stored
@@ -76,12 +93,11 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 	if err != nil {
 		return err
 	}
-	values := map[string]step.Value{}
+	done := storedStep{Name: next.Name, Digest: digest, Status: status, Values: map[string]step.Value{}}
 	for _, t := range next.Take {
-		values[t.Name] = s.values.Get(next.Name, t.Name)
+		done.Values[t.Name] = s.values.Get(next.Name, t.Name)
 	}
-	s.stored.Steps = append(s.stored.Steps, storedStep{Name: next.Name, Digest: digest,
-		Until: s.Clock.Now().Add(next.Reuse), Status: status, Values: values})
+	s.stored.add(done, s.Clock.Now().Add(next.Reuse))
 	text, err := json.Marshal(s.stored)
 	if err != nil {
 		return err
@@ -95,12 +111,13 @@ func (s *sequence) save(ctx context.Context, next Step, status int) error {
 		return errLeaseLost
 	}
 	s.unsaved = len(s.stored.Steps) < len(s.responses)
+	s.progress = s.progress || !s.unsaved
 	return nil
 }
 
 // reusableAt reports whether a retry at a time repeats none of the requests that were sent.
 func (s *sequence) reusableAt(at time.Time) bool {
-	return !s.unsaved && !slices.ContainsFunc(s.stored.Steps, func(k storedStep) bool { return !at.Before(k.Until) })
+	return !s.unsaved && !s.stored.expired(at)
 }
 
 // unusableError means that the values of earlier steps do not fit into a request.
@@ -162,7 +179,7 @@ func (s *sequence) digest(next Step) (string, error) {
 	for _, part := range parts {
 		fmt.Fprintf(sum, "%d:%s", len(part), part)
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
 // accountOf returns what determines the account of a credential: its secrets, and the URL of its tokens.

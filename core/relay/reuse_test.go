@@ -40,17 +40,26 @@ func newReusedSteps() *reusedSteps {
 func (s *reusedSteps) attempt(t *testing.T) (Result, string) {
 	t.Helper()
 	s.requests = nil
-	d := Dispatcher{Clock: s.clock, Rates: s.rates}
-	d.SaveSteps = func(_ context.Context, _ Call, steps []byte) (bool, error) {
-		if s.held && s.err == nil {
-			s.saved = steps
-		}
-		return s.held, s.err
-	}
-	s.call.Steps = s.saved
-	r := s.dispatchCall(t.Context(), d, s.call, s.steps, nil)
+	r := s.attemptWithin(t, time.Hour)
 	s.call.Attempts++
 	return r, strings.Join(s.called(), ", ")
+}
+
+// attemptWithin makes an attempt with a time limit.
+func (s *reusedSteps) attemptWithin(t *testing.T, time time.Duration) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time)
+	defer cancel()
+	s.call.Steps = s.saved
+	d := Dispatcher{Clock: s.clock, Rates: s.rates, SaveSteps: s.save}
+	return s.dispatchCall(ctx, d, s.call, s.steps, nil)
+}
+
+func (s *reusedSteps) save(_ context.Context, _ Call, steps []byte) (bool, error) {
+	if s.held && s.err == nil {
+		s.saved = steps
+	}
+	return s.held, s.err
 }
 
 const (

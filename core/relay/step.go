@@ -48,9 +48,13 @@ type sequence struct {
 	exchange
 	values    step.Values
 	responses []Response // of the steps that succeeded
+	omitted   int        // successful requests that are not recorded
 	received  int        // bytes of all responses
 	sent      bool       // a request was sent
 	unsaved   bool       // a retry would repeat a request that was sent
+	saved     bool       // all steps before this one are stored
+	progress  bool       // this attempt has completed and stored steps
+	count     int        // of the steps
 	secrets   []string   // of all responses
 	stored    storedSteps
 }
@@ -71,6 +75,7 @@ var errLate = errors.New("the steps before it took all the time of one attempt")
 // interpret and record the responses within the lease.
 func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 	requests, steps := ctx, s.plan.Steps
+	s.count = len(steps)
 	if end, limited := ctx.Deadline(); limited {
 		var cancel context.CancelFunc
 		requests, cancel = context.WithDeadline(ctx, end.Add(-planTimeout))
@@ -82,8 +87,11 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 		if i < len(steps)-1 && s.reuse(i, next) {
 			continue
 		}
+		recorded := len(s.earlier)
+		s.saved = !s.unsaved
 		r, err := s.run(requests, next)
-		if isUnusable(err) || r.unusable != "" || r.failed && isOutdated(r.attempt.Status, s.plan) {
+		outdated := r.failed && s.stored.haveValues() && isOutdated(r.attempt.Status, s.plan)
+		if isUnusable(err) || r.unusable != "" || outdated {
 			s.discard(ctx)
 		}
 		if !r.failed {
@@ -102,9 +110,9 @@ func (s *sequence) send(ctx context.Context, interpret Interpret) Result {
 			return result
 		case r.failed || i == len(steps)-1:
 			r.response.Earlier = s.responses
-			return s.evaluate(ctx, r.attempt, r.response, interpret)
+			return s.end(ctx, r, interpret)
 		}
-		s.earlier, s.responses = append(s.earlier, r.attempt), append(s.responses, r.response)
+		s.complete(i, r, recorded)
 		if err := s.save(ctx, next, r.response.Status); err != nil {
 			return s.unsent(steps[i+1], err)
 		}
@@ -119,10 +127,13 @@ func (s *sequence) unsent(next Step, err error) Result {
 	isLimited := errors.As(err, &limited)
 	if isLimited && (!s.sent || s.reusableAt(limited.until)) {
 		result := s.notSent(err)
-		if len(s.responses) > 0 {
+		if result.Omitted = s.omitted; len(s.responses) > 0 {
 			result.RetryAfter = time.Time{}
 		}
 		return result
+	}
+	if errors.Is(err, errLate) && s.continuesAt(s.Clock.Now()) {
+		return s.continued()
 	}
 	if isLimited { // not to be taken for a limit of the first request
 		err = fmt.Errorf("the step %q was not sent: %s", next.Name, limited.Error())
@@ -192,7 +203,7 @@ func (s *sequence) take(next Step, raw []byte) (unusable string, final bool) {
 
 // request makes one request of a step.
 func (s *sequence) request(ctx context.Context, next Step, cursor string) (Attempt, error) {
-	if end, limited := ctx.Deadline(); s.sent && limited && time.Until(end) < minStepTime {
+	if end, limited := ctx.Deadline(); s.sent && limited && time.Until(end) < s.leastTime() {
 		return Attempt{}, errLate
 	}
 	x, err := s.fill(next, cursor)

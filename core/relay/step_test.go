@@ -235,13 +235,14 @@ func TestPagesFollowTheCursor(t *testing.T) {
 }
 
 func TestStepsStayBelowTheSizeLimit(t *testing.T) {
-	large := `200 {"next":1,"list":"` + strings.Repeat("x", 64<<10) + `"}`
-	s := &respondingSender{responses: map[string]string{"GET /a": large}}
-	var steps []Step
-	for n := range maxStepResponses>>16 + 1 {
-		steps = append(steps, Step{Name: fmt.Sprint("s", n), Request: stepRequest("GET", "/a")})
+	s := &respondingSender{responses: map[string]string{}}
+	const pages = maxStepResponses>>16 + 1
+	for n := range pages {
+		s.responses[strings.TrimSuffix(fmt.Sprint("GET /a?cursor=", n), "?cursor=0")] =
+			fmt.Sprintf(`200 {"next":%d,"list":"%s"}`, n+1, strings.Repeat("x", 64<<10))
 	}
-	r := s.dispatch(t.Context(), Dispatcher{}, steps, nil)
+	r := s.dispatch(t.Context(), Dispatcher{}, []Step{{Name: "list", Request: stepRequest("GET", "/a"),
+		Pages: Pages{Pointer: "/next", Query: "cursor", Max: pages + 1}}}, nil)
 	require.Equal(t, Failed, r.State)
 	require.Contains(t, r.Message, "more than 8 MiB")
 }

@@ -2,6 +2,7 @@ package plugintest_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,12 @@ func TestBrokenStepsAreFound(t *testing.T) {
 	change := sdk.JSONStep("change", "PUT", "api", "/riders/{create.id}", nil)
 	list := sdk.GetStep("list", "api", "/riders")
 	list.Pages = &pb.Pages{CursorPointer: "/next"}
+	many := func() (steps []*sdk.Step) {
+		for n := range sdk.LongPlan + 1 {
+			steps = append(steps, sdk.GetStep(fmt.Sprint("s", n), "api", "/riders"))
+		}
+		return steps
+	}
 	for name, c := range map[string]struct {
 		plugin severalSteps
 		says   string
@@ -47,6 +54,9 @@ func TestBrokenStepsAreFound(t *testing.T) {
 		"value of later one": {severalSteps{steps: []*sdk.Step{change, create()}}, "no earlier step takes {create.id}"},
 		"equal names":        {severalSteps{steps: []*sdk.Step{create(), create()}}, `(name "create"): the name`},
 		"incomplete pages":   {severalSteps{steps: []*sdk.Step{list}}, "pages: cursor_query: must name a parameter"},
+		"a long plan":        {severalSteps{steps: sdk.LongSteps(60, many()...).Steps}, ""},
+		"a long plan that cannot continue": {severalSteps{steps: many()},
+			`steps[0] (name "s0"): reuse_seconds: is required in a plan with more than 10 steps`},
 		"several requests for a location": {severalSteps{located: true, steps: []*sdk.Step{create(), change}},
 			"the plan of a rider's location must be one request"},
 	} {

@@ -234,8 +234,8 @@ type Plan struct {
 	SecretHeaders []*SecretHeader        `protobuf:"bytes,7,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
 	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"`         // by default every 2xx is a success
 	Credentials   []string               `protobuf:"bytes,9,rep,name=credentials,proto3" json:"credentials,omitempty"` // names of declared credentials, whose headers the hub adds
-	// The requests in order, at most 10. A plan with steps has no other field, except the body for
-	// steps with plan_body.
+	// The requests in order, at most 500. A plan with steps has no other field, except the body for
+	// steps with plan_body. In a plan with more than 10 steps, each but the last has reuse_seconds.
 	Steps []*Step `protobuf:"bytes,10,rep,name=steps,proto3" json:"steps,omitempty"`
 	// Instead of the path: a whole URL that an inbound request named. The endpoint must allow its
 	// host. It uses https, or http if the URL of the endpoint does.
@@ -381,7 +381,7 @@ type Step struct {
 	Take          []*Take         `protobuf:"bytes,17,rep,name=take,proto3" json:"take,omitempty"`
 	Pages         *Pages          `protobuf:"bytes,18,opt,name=pages,proto3" json:"pages,omitempty"` // none: one page
 	// How long retries of the same call reuse the values of this step, instead of sending the same
-	// request again; at most 3600. The steps before it must be reused too. 0: never.
+	// request again; at most 86400. The steps before it must be reused too. 0: never.
 	ReuseSeconds  uint32 `protobuf:"varint,19,opt,name=reuse_seconds,json=reuseSeconds,proto3" json:"reuse_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

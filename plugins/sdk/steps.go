@@ -15,16 +15,26 @@ import (
 
 // Bounds of plans with steps.
 const (
-	MaxSteps       = 10
+	MaxSteps       = 500
+	LongPlan       = 10 // steps; each step of a longer plan but the last has reuse_seconds
 	MaxPages       = 50
 	MaxTaken       = 16 << 10 // bytes of a taken value
 	DefaultTaken   = 1 << 10
 	maxStepMembers = 100 // takes, parts, fields and pointers of a step
-	maxReuse       = 3600
+	maxReuse       = 24 * 3600
 )
 
 // Steps returns a plan of several requests, in order.
 func Steps(steps ...*Step) *Plan { return &Plan{Steps: steps} }
+
+// LongSteps returns a plan of many requests, in order. Attempts at the call continue where the one before it ended, for
+// reuse seconds at most. It sets reuse_seconds of each step but the last.
+func LongSteps(reuse uint32, steps ...*Step) *Plan {
+	for i := range len(steps) - 1 {
+		steps[i].ReuseSeconds = reuse
+	}
+	return Steps(steps...)
+}
 
 // JSONStep returns a step with a JSON body. It panics if the body cannot be encoded, and the caller receives that as an
 // error.
@@ -93,6 +103,8 @@ func (c *validation) steps(d *Description, plan *Plan) {
 		c.check(s.GetReuseSeconds() == 0 || reused && s.GetPages() == nil,
 			"%s: reuse_seconds: needs that the steps before it have it too, and no pages", at.name)
 		reused = s.GetReuseSeconds() > 0
+		c.check(reused || len(plan.GetSteps()) <= LongPlan || i == len(plan.GetSteps())-1,
+			"%s: reuse_seconds: is required in a plan with more than %d steps, except at the last", at.name, LongPlan)
 	}
 	c.check(usesBody || len(plan.GetBody()) == 0, "the plan has a body, but no step with plan_body")
 }

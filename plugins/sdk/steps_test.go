@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,8 +41,15 @@ func TestPlansWithStepsAreChecked(t *testing.T) {
 		"a plan with steps must have no other field": func(p *Plan, _ []*Step) {
 			p.Path = "/a"
 		},
-		"the plan has 11 steps, above the limit of 10": func(p *Plan, s []*Step) {
-			p.Steps = append(p.Steps, elevenSteps()[:6]...)
+		"the plan has 501 steps, above the limit of 500": func(p *Plan, s []*Step) {
+			p.Steps = LongSteps(60, manySteps(MaxSteps+1)...).Steps
+			p.Body = nil
+		},
+		`steps[0] (name "create"): reuse_seconds: is required in a plan with more`: func(p *Plan, s []*Step) {
+			p.Steps = append(p.Steps, manySteps(11)[:6]...)
+		},
+		"reuse_seconds: must be at most 86400": func(_ *Plan, s []*Step) {
+			s[0].ReuseSeconds = 86401
 		},
 		"the plan has a body, but no step with plan_body": func(p *Plan, s []*Step) {
 			p.Steps = s[:1]
@@ -145,11 +153,19 @@ func TestPlansWithStepsAreChecked(t *testing.T) {
 	}
 }
 
-func elevenSteps() (steps []*Step) {
-	for n := range 11 {
-		steps = append(steps, GetStep("s"+string(rune('a'+n)), "api", "/a"))
+func manySteps(count int) (steps []*Step) {
+	for n := range count {
+		steps = append(steps, GetStep("s"+strconv.Itoa(n), "api", "/a"))
 	}
 	return steps
+}
+
+func TestLongPlansReuseTheirSteps(t *testing.T) {
+	plan := LongSteps(60, manySteps(MaxSteps)...)
+	decision, err := Send(plan)
+	require.NoError(t, err)
+	require.NoError(t, CheckDecision(withCredentials(), decision))
+	require.Zero(t, plan.Steps[MaxSteps-1].GetReuseSeconds())
 }
 
 func TestStringsAreFoundAsTheHubFindsThem(t *testing.T) {
@@ -184,7 +200,7 @@ func TestRiderLocationHasOneRequest(t *testing.T) {
 	for _, row := range []struct {
 		plan  *Plan
 		valid bool
-	}{{&Plan{Path: "/a"}, true}, {Steps(elevenSteps()[0]), true}, {Steps(elevenSteps()...), false},
+	}{{&Plan{Path: "/a"}, true}, {Steps(manySteps(11)[0]), true}, {Steps(manySteps(11)...), false},
 		{Steps(uploadPlan().Steps[4]), false}} {
 		decision, err := Send(row.plan)
 		require.NoError(t, err)

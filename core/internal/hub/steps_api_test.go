@@ -135,7 +135,7 @@ func newUploadClient(t *testing.T) (*publishClient, *uploadAggregator) {
 	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir, unlimited))}
 	require.NoError(t, platforms.New(n.hub.db).Set(t.Context(), n.tenant.ID,
 		core.Platform{Name: "uploads", ServedBy: "stepped"}, func(a *relay.Access) error {
-			a.BaseURLs = map[string]string{"api": u.URL}
+			a.BaseURLs = map[string]string{"api": u.URL, "items": u.URL}
 			a.Secrets = map[string]string{"signing_key": "c2VjcmV0LXNpZ25pbmcta2V5", "key_id": "the-key-id",
 				"client_id": "the-client", "client_secret": "secret-of-the-client"}
 			return nil

@@ -52,7 +52,7 @@ func (plugin) PlanPoll(_ context.Context, poll *sdk.PollRequest) (*sdk.Decision,
 	case "jobs":
 		plan := &sdk.Plan{}
 		for i, task := range poll.GetPending() {
-			if i < sdk.MaxSteps {
+			if i < sdk.LongPlan {
 				plan.Steps = append(plan.Steps, sdk.GetStep("job_"+strconv.Itoa(i), "api",
 					"/jobs/"+url.PathEscape(task.GetReference())))
 			}

@@ -22,7 +22,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	token.GetJwt().KeyEncoding = pb.JsonWebTokenKey_JSON_WEB_TOKEN_KEY_BASE64
 	return &sdk.Description{
 		Id: "stepped", Version: "1.0.0", DisplayName: "Aggregator with uploads",
-		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"127.0.0.1"}}},
+		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"127.0.0.1"}}, {Name: "items",
+			Hosts: []string{"127.0.0.1"}, RateLimit: &pb.RateLimit{Requests: 100, PeriodSeconds: 1, Burst: 20}}},
 		Secrets: []*pb.Secret{{Name: "signing_key"}, {Name: "key_id"}, {Name: "client_id"},
 			{Name: "client_secret"}},
 		Credentials: []*sdk.Credential{token,
@@ -75,4 +76,14 @@ func (plugin) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk
 	change := sdk.JSONStep("change", http.MethodPut, "api", "/riders/{create.id}/status",
 		map[string]string{"status": r.GetStatus()})
 	return sdk.Send(sdk.Steps(create, change))
+}
+
+// PlanItemAction changes each item by a request of its own.
+func (plugin) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+	var steps []*sdk.Step
+	for n, id := range r.GetItemRefIds() {
+		steps = append(steps, sdk.JSONStep(fmt.Sprint("item_", n), http.MethodPost, "items", "/items/"+id,
+			map[string]bool{"available": r.GetAvailable()}))
+	}
+	return sdk.Send(sdk.LongSteps(3600, steps...))
 }
