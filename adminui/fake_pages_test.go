@@ -44,6 +44,7 @@ func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 
 func (f *fake) OrderFollowUps(context.Context, core.BusinessID, int64) ([]console.OrderFollowUp, error) {
 	return []console.OrderFollowUp{
+		{Kind: "release", Actor: "platform:" + long, At: minutesAgo(7)},
 		{Kind: "courier", Note: hostile + long, Actor: "platform:tasty", At: minutesAgo(6)}}, f.broken
 }
 

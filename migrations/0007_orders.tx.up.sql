@@ -135,7 +135,7 @@ CREATE INDEX pending_follow_ups_by_time ON pending_follow_ups (at);
 CREATE TABLE order_follow_ups (
     business_id bigint NOT NULL,
     order_id    bigint NOT NULL,
-    kind        text NOT NULL, -- courier
+    kind        text NOT NULL, -- courier or release
     note        text NOT NULL, -- why it changed nothing; '': it did
     actor       text NOT NULL, -- such as platform:deliveroo
     at          timestamptz NOT NULL,

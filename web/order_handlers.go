@@ -162,9 +162,9 @@ func changedMessage(from order.State, change order.Change) string {
 	switch {
 	case from != change.To:
 		return "the order was " + string(from) + " and is " + string(change.To)
-	case from == order.Acknowledged && change.PrepMinutes != nil:
-		return "the order is already Acknowledged, " +
-			"with a preparation time of " + pluralize(int(*change.PrepMinutes), "minute")
+	case from.HasPrepTime() && change.PrepMinutes != nil:
+		return fmt.Sprintf("the order is already %s, with a preparation time of %s", from,
+			pluralize(int(*change.PrepMinutes), "minute"))
 	}
 	return "the order is " + string(from) + " already, nothing changed"
 }

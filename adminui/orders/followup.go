@@ -13,7 +13,7 @@ import (
 )
 
 // followUpTitles are the titles of what platforms send about orders, by kind.
-var followUpTitles = map[string]string{"courier": text.CourierReported}
+var followUpTitles = map[string]string{"courier": text.CourierReported, "release": text.OrderReleased}
 
 // addFollowUps adds to the timeline what the platform sent about the order.
 func addFollowUps(line *timeline.Timeline, list []console.OrderFollowUp) {

@@ -38,6 +38,7 @@ const (
 	RiderSeenBy          = "sent by %s"
 	RiderFrom            = "From %s."
 	CourierReported      = "Report about the courier"
+	OrderReleased        = "Released to the kitchen"
 	FollowUpIgnored      = "It changed nothing: %s."
 	RiderSeenNone        = "none received yet"
 	RiderSeenRejected    = "not accepted: %s"

@@ -76,6 +76,9 @@ func messageOf(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 			Reason: cancellation.GetReason()}
 	case translation.GetCourier() != nil:
 		message.FollowUp = courierOf(subject.Platform, translation.GetCourier())
+	case translation.GetRelease() != nil:
+		message.FollowUp = &order.FollowUp{Platform: subject.Platform,
+			PlatformOrderID: translation.GetRelease().GetPlatformOrderId(), Release: &order.Release{}}
 	case translation.GetOutcome() != nil:
 		message.Report = reportOf(translation.GetOutcome())
 	case translation.GetOrder() != nil:

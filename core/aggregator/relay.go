@@ -76,7 +76,7 @@ func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call rela
 	case relay.OrderAcknowledge:
 		return planAcknowledge(ctx, plugin, call, subject)
 	case relay.OrderStatus:
-		return planOrderStatus(ctx, plugin, call, subject)
+		return h.planOrderStatus(ctx, plugin, call, subject)
 	case relay.Action:
 		return planAction(ctx, plugin, call, subject)
 	case relay.StoreAction, relay.ItemAction:
@@ -128,11 +128,16 @@ func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 		OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
 }
 
-func planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+// planOrderStatus plans the report of a state. A plugin that does not know Preparing is not called for it.
+func (h *Host) planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject) (*sdk.Decision, error) {
 	p, err := decodePayload[relay.OrderStatusPayload](call)
 	if err != nil {
 		return nil, err
+	}
+	if p.Status == sdk.Preparing && h.description(call.Plugin) != nil &&
+		!h.hasCapability(call.Plugin, sdk.CapabilityOrderPreparing) {
+		return sdk.Skip("the plugin does not report that the kitchen has started")
 	}
 	return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: orderForPlugin(call.Order),
 		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At,

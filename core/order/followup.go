@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/servery-hub/servery/core"
 )
 
@@ -15,7 +17,11 @@ type FollowUp struct {
 	Platform        string         `json:"-"`
 	PlatformOrderID string         `json:"-"`
 	Courier         *CourierReport `json:"courier,omitzero"`
+	Release         *Release       `json:"release,omitzero"`
 }
+
+// Release says that the kitchen may prepare an order now.
+type Release struct{}
 
 // FollowUpResult is the result of a follow-up. OrderID is 0 while it waits for its order.
 type FollowUpResult struct {
@@ -38,7 +44,12 @@ type Location struct {
 }
 
 // Kind names what a follow-up has.
-func (f FollowUp) Kind() string { return "courier" }
+func (f FollowUp) Kind() string {
+	if f.Release != nil {
+		return "release"
+	}
+	return "courier"
+}
 
 // Actor is the actor of what a follow-up changes.
 func (f FollowUp) Actor() string { return "platform:" + f.Platform }
@@ -100,4 +111,24 @@ func CourierIgnored(mode DeliveryMode) string {
 		return "the order is not for delivery"
 	}
 	return fmt.Sprintf("the merchant delivers the order: its delivery_type is %s", mode)
+}
+
+// Released returns the body of an order_released event. It returns a Conflict for an order that has ended.
+func Released(subject Subject, state State, at time.Time) ([]byte, error) {
+	if len(state.Next()) == 0 {
+		return nil, core.Errorf(core.Conflict, "the order is %s, so the kitchen cannot start", state)
+	}
+	var body struct {
+		OrderID   int64  `json:"order_id"`
+		StoreID   string `json:"store_id"`
+		Timestamp string `json:"timestamp"`
+		Unix      int64  `json:"timestamp_unix"`
+		More      struct {
+			ExternalChannel externalChannel `json:"external_channel"`
+		} `json:"additional_info"`
+	}
+	body.OrderID, body.StoreID = subject.OrderID, subject.StoreRefID
+	body.Timestamp, body.Unix = at.UTC().Format("2006-01-02T15:04:05.000Z"), at.Unix()
+	body.More.ExternalChannel = subject.channel()
+	return json.Marshal(&body)
 }

@@ -42,6 +42,13 @@ func TestCourierReportsAreChecked(t *testing.T) {
 	}
 }
 
+func TestEndedOrdersAreNotReleased(t *testing.T) {
+	for _, state := range States() {
+		_, err := Released(Subject{OrderID: 1}, state, time.UnixMilli(1795262400000))
+		require.Equal(t, state == Completed || state == Cancelled, core.CodeOf(err) == core.Conflict, state)
+	}
+}
+
 func TestOnlyTheCarrierSetsRiderStatuses(t *testing.T) {
 	for mode, want := range map[DeliveryMode][2]core.Code{SelfDelivery: {"", core.Invalid},
 		PartnerDelivery: {core.Invalid, ""}, "": {core.Invalid, core.Invalid}} {

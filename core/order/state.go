@@ -14,6 +14,7 @@ type State string
 const (
 	Placed       State = "Placed"
 	Acknowledged State = "Acknowledged"
+	Preparing    State = "Preparing" // optional: only receivers that use it know it
 	FoodReady    State = "Food Ready"
 	Dispatched   State = "Dispatched"
 	Completed    State = "Completed"
@@ -22,7 +23,7 @@ const (
 
 // States returns every state, in the order in which an order passes through them.
 func States() []State {
-	return []State{Placed, Acknowledged, FoodReady, Dispatched, Completed, Cancelled}
+	return []State{Placed, Acknowledged, Preparing, FoodReady, Dispatched, Completed, Cancelled}
 }
 
 // ParseState parses the name of a state, ignoring case.
@@ -36,8 +37,13 @@ func ParseState(s string) (State, bool) {
 }
 
 // Next returns the states that may follow, the usual one first. These are all later ones, because transitions may skip
-// states, and Cancelled. Completed and Cancelled are final.
+// states, and Cancelled. Completed and Cancelled are final. It omits Preparing, which existing clients do not know.
 func (s State) Next() []State {
+	return slices.DeleteFunc(s.following(), func(next State) bool { return next == Preparing })
+}
+
+// following returns the states that may follow, with Preparing.
+func (s State) following() []State {
 	if s == Completed || s == Cancelled {
 		return []State{}
 	}
@@ -51,7 +57,7 @@ func (s State) Move(to State) (changed bool, err error) {
 	switch next := s.Next(); {
 	case s == to:
 		return false, nil
-	case slices.Contains(next, to):
+	case slices.Contains(s.following(), to):
 		return true, nil
 	case len(next) == 0:
 		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: %s is final", s, to, s)
@@ -60,3 +66,6 @@ func (s State) Move(to State) (changed bool, err error) {
 			core.Join(next))
 	}
 }
+
+// HasPrepTime reports whether an order in the state can get another preparation time.
+func (s State) HasPrepTime() bool { return s == Acknowledged || s == Preparing }

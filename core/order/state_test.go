@@ -14,6 +14,7 @@ func TestOrderStatesOnlyMoveForward(t *testing.T) {
 	allowed := map[State][]State{
 		Placed:       {Acknowledged, FoodReady, Dispatched, Completed, Cancelled},
 		Acknowledged: {FoodReady, Dispatched, Completed, Cancelled},
+		Preparing:    {FoodReady, Dispatched, Completed, Cancelled},
 		FoodReady:    {Dispatched, Completed, Cancelled},
 		Dispatched:   {Completed, Cancelled},
 		Completed:    {},
@@ -27,7 +28,7 @@ func TestOrderStatesOnlyMoveForward(t *testing.T) {
 			case from == to:
 				require.NoError(t, err)
 				require.False(t, changed)
-			case contained(allowed[from], to):
+			case contained(allowed[from], to) || to == Preparing && contained([]State{Placed, Acknowledged}, from):
 				require.NoError(t, err)
 				require.True(t, changed)
 			default:

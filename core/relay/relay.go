@@ -120,7 +120,7 @@ type RejectedRefIDs struct {
 
 // OrderStatusPayload is the payload of an OrderStatus call.
 type OrderStatusPayload struct {
-	Status      string `json:"status"` // Acknowledged, Food Ready, Dispatched, Completed or Cancelled
+	Status      string `json:"status"` // Acknowledged, Preparing, Food Ready, Dispatched, Completed or Cancelled
 	Message     string `json:"message,omitzero"`
 	PrepMinutes int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: unknown
 	ReasonCode  string `json:"reason_code,omitzero"`

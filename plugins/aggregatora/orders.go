@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -77,7 +78,7 @@ type payment struct {
 	Reference string      `json:"reference"`
 }
 
-// Translate translates a new order or a cancellation.
+// Translate translates a new order, its release or a cancellation.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	var sent orderEvent
 	if err := sdk.ReadJSON("orders", request.GetBody(), &sent); err != nil {
@@ -85,12 +86,14 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	o := &sent.Order
 	switch {
-	case sent.Event != "order.created" && sent.Event != "order.cancelled":
+	case !slices.Contains([]string{"order.created", "order.cancelled", "order.released"}, sent.Event):
 		return sdk.Ignored("event " + sent.Event + " brings no order")
 	case o.ID == "":
 		return nil, sdk.Refusef("orders: order.id is required")
 	case sent.Event == "order.cancelled":
 		return sdk.Cancelled(string(o.ID), sent.Reason)
+	case sent.Event == "order.released":
+		return sdk.Released(string(o.ID))
 	case o.OutletReference == "" && o.OutletID == "":
 		return nil, sdk.Refusef("orders: order.outlet_reference or order.outlet_id is required")
 	case len(o.Lines) == 0:

@@ -87,7 +87,11 @@ func sampleRequests(about *sdk.Description) []Request {
 				&pb.TranslateFetchedRequest{Call: call, Request: request, Response: response}},
 			Request{"Actions.InterpretCallback", &pb.InterpretCallbackRequest{Call: call, Request: request}})
 	}
-	for _, status := range orderStatuses {
+	statuses := orderStatuses
+	if slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderPreparing) {
+		statuses = append(slices.Clip(statuses), sdk.Preparing)
+	}
+	for _, status := range statuses {
 		list = append(list, Request{"Orders.PlanStatus",
 			&pb.OrderStatusRequest{Call: call, Order: order, Status: status, ChangedAt: 1700000000000}})
 	}

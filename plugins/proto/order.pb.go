@@ -164,6 +164,7 @@ type Translation struct {
 	//	*Translation_Fetch
 	//	*Translation_Outcome
 	//	*Translation_Courier
+	//	*Translation_Release
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"` // not of Orders.TranslateFetched
 	unknownFields protoimpl.UnknownFields
@@ -270,6 +271,15 @@ func (x *Translation) GetCourier() *CourierReport {
 	return nil
 }
 
+func (x *Translation) GetRelease() *OrderRelease {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Release); ok {
+			return x.Release
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
@@ -309,6 +319,10 @@ type Translation_Courier struct {
 	Courier *CourierReport `protobuf:"bytes,11,opt,name=courier,proto3,oneof"`
 }
 
+type Translation_Release struct {
+	Release *OrderRelease `protobuf:"bytes,12,opt,name=release,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
@@ -322,6 +336,8 @@ func (*Translation_Fetch) isTranslation_Meaning() {}
 func (*Translation_Outcome) isTranslation_Meaning() {}
 
 func (*Translation_Courier) isTranslation_Meaning() {}
+
+func (*Translation_Release) isTranslation_Meaning() {}
 
 // Fetch is a request with only a link. The hub stores the request, responds, sends
 // the plan, and calls Orders.TranslateFetched with the response. It retries as the
@@ -745,6 +761,52 @@ func (x *CourierLocation) GetAt() int64 {
 	return 0
 }
 
+// OrderRelease says that the kitchen may prepare an order now. It can arrive before its
+// order, and more than once.
+type OrderRelease struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	PlatformOrderId string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *OrderRelease) Reset() {
+	*x = OrderRelease{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderRelease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderRelease) ProtoMessage() {}
+
+func (x *OrderRelease) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrderRelease.ProtoReflect.Descriptor instead.
+func (*OrderRelease) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *OrderRelease) GetPlatformOrderId() string {
+	if x != nil {
+		return x.PlatformOrderId
+	}
+	return ""
+}
+
 // NewOrder is an order in the hub's format. Amounts are decimals. The hub
 // calculates empty ones.
 type NewOrder struct {
@@ -779,7 +841,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -791,7 +853,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -804,7 +866,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -987,7 +1049,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1061,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1074,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Customer) GetName() string {
@@ -1059,7 +1121,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1133,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1146,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Address) GetLine_1() string {
@@ -1158,7 +1220,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1232,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1245,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -1249,7 +1311,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1323,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1336,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -1332,7 +1394,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1406,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1419,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -1399,7 +1461,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1473,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1486,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Payment) GetOption() string {
@@ -1467,7 +1529,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1541,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1554,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1568,7 +1630,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1580,7 +1642,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1593,7 +1655,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1660,23 +1722,25 @@ func (x *AcknowledgeRequest) GetInvalidRefIds() []string {
 }
 
 type OrderStatusRequest struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Call             *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
-	Order            *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
-	Status           string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"` // Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled
-	Message          string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	ChangedAt        int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                           // epoch milliseconds
-	PrepMinutes      int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"`                     // until the food is ready, sent with Acknowledged and after each change; 0 if unknown
-	ReasonCode       string                 `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`                         // as the merchant's system sent it
-	OutOfStockRefIds []string               `protobuf:"bytes,8,rep,name=out_of_stock_ref_ids,json=outOfStockRefIds,proto3" json:"out_of_stock_ref_ids,omitempty"` // of Cancelled, as in AcknowledgeRequest
-	InvalidRefIds    []string               `protobuf:"bytes,9,rep,name=invalid_ref_ids,json=invalidRefIds,proto3" json:"invalid_ref_ids,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Call  *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Order *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
+	// Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled; and Preparing, with the capability
+	// order_preparing
+	Status           string   `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	Message          string   `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	ChangedAt        int64    `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                           // epoch milliseconds
+	PrepMinutes      int64    `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"`                     // until the food is ready, sent with Acknowledged or Preparing and after each change; 0 if unknown
+	ReasonCode       string   `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`                         // as the merchant's system sent it
+	OutOfStockRefIds []string `protobuf:"bytes,8,rep,name=out_of_stock_ref_ids,json=outOfStockRefIds,proto3" json:"out_of_stock_ref_ids,omitempty"` // of Cancelled, as in AcknowledgeRequest
+	InvalidRefIds    []string `protobuf:"bytes,9,rep,name=invalid_ref_ids,json=invalidRefIds,proto3" json:"invalid_ref_ids,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1752,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1765,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1782,7 +1846,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +1858,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +1871,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -1865,7 +1929,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1941,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1954,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -1942,7 +2006,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd8\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x04\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
@@ -1950,7 +2014,8 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x120\n" +
 	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x12>\n" +
 	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x12<\n" +
-	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x125\n" +
+	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x12;\n" +
+	"\arelease\x18\f \x01(\v2\x1f.servery.plugin.v1.OrderReleaseH\x00R\arelease\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
 	"\ameaning\"`\n" +
 	"\x05Fetch\x12+\n" +
@@ -1981,7 +2046,9 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x0fCourierLocation\x12\x1a\n" +
 	"\blatitude\x18\x01 \x01(\tR\blatitude\x12\x1c\n" +
 	"\tlongitude\x18\x02 \x01(\tR\tlongitude\x12\x0e\n" +
-	"\x02at\x18\x03 \x01(\x03R\x02at\"\xe2\a\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\":\n" +
+	"\fOrderRelease\x12*\n" +
+	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\"\xe2\a\n" +
 	"\bNewOrder\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -2118,7 +2185,7 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*TranslateRequest)(nil),        // 0: servery.plugin.v1.TranslateRequest
 	(*InboundRequest)(nil),          // 1: servery.plugin.v1.InboundRequest
@@ -2130,66 +2197,68 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*Cancellation)(nil),            // 7: servery.plugin.v1.Cancellation
 	(*CourierReport)(nil),           // 8: servery.plugin.v1.CourierReport
 	(*CourierLocation)(nil),         // 9: servery.plugin.v1.CourierLocation
-	(*NewOrder)(nil),                // 10: servery.plugin.v1.NewOrder
-	(*Customer)(nil),                // 11: servery.plugin.v1.Customer
-	(*Address)(nil),                 // 12: servery.plugin.v1.Address
-	(*OrderItem)(nil),               // 13: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),             // 14: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),             // 15: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),                 // 16: servery.plugin.v1.Payment
-	(*Order)(nil),                   // 17: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil),      // 18: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),      // 19: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),         // 20: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),         // 21: servery.plugin.v1.ItemsOOSOutcome
-	nil,                             // 22: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                             // 23: servery.plugin.v1.InboundRequest.HeadersEntry
-	nil,                             // 24: servery.plugin.v1.InboundReply.HeadersEntry
-	(*Call)(nil),                    // 25: servery.plugin.v1.Call
-	(*ReportedOutcome)(nil),         // 26: servery.plugin.v1.ReportedOutcome
-	(*Plan)(nil),                    // 27: servery.plugin.v1.Plan
-	(*Response)(nil),                // 28: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 29: servery.plugin.v1.OutcomeState
+	(*OrderRelease)(nil),            // 10: servery.plugin.v1.OrderRelease
+	(*NewOrder)(nil),                // 11: servery.plugin.v1.NewOrder
+	(*Customer)(nil),                // 12: servery.plugin.v1.Customer
+	(*Address)(nil),                 // 13: servery.plugin.v1.Address
+	(*OrderItem)(nil),               // 14: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),             // 15: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),             // 16: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),                 // 17: servery.plugin.v1.Payment
+	(*Order)(nil),                   // 18: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil),      // 19: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),      // 20: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),         // 21: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),         // 22: servery.plugin.v1.ItemsOOSOutcome
+	nil,                             // 23: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                             // 24: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                             // 25: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),                    // 26: servery.plugin.v1.Call
+	(*ReportedOutcome)(nil),         // 27: servery.plugin.v1.ReportedOutcome
+	(*Plan)(nil),                    // 28: servery.plugin.v1.Plan
+	(*Response)(nil),                // 29: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 30: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	25, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	26, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	22, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	23, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	10, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	23, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	24, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	11, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
 	7,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
 	5,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
 	3,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
-	26, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	27, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
 	8,  // 9: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
-	6,  // 10: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	27, // 11: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	25, // 12: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	1,  // 13: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	28, // 14: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	24, // 15: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	9,  // 16: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
-	11, // 17: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	13, // 18: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	15, // 19: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	15, // 20: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	15, // 21: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	16, // 22: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	12, // 23: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	14, // 24: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	13, // 25: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
-	25, // 26: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	17, // 27: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	25, // 28: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	17, // 29: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	25, // 30: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	17, // 31: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	29, // 32: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	10, // 10: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
+	6,  // 11: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	28, // 12: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	26, // 13: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	1,  // 14: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	29, // 15: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	25, // 16: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	9,  // 17: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
+	12, // 18: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	14, // 19: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	16, // 20: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	16, // 21: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	16, // 22: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	17, // 23: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	13, // 24: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	15, // 25: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	14, // 26: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	26, // 27: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	18, // 28: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	26, // 29: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	18, // 30: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	26, // 31: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	18, // 32: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	30, // 33: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -2208,16 +2277,17 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Fetch)(nil),
 		(*Translation_Outcome)(nil),
 		(*Translation_Courier)(nil),
+		(*Translation_Release)(nil),
 	}
-	file_servery_plugin_v1_order_proto_msgTypes[10].OneofWrappers = []any{}
-	file_servery_plugin_v1_order_proto_msgTypes[14].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[11].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -19,6 +19,7 @@ const (
 	CapabilityAcknowledgement  = "order_acknowledge_result"
 	CapabilityOrderItemsOOS    = "order_items_oos"
 	CapabilityOrderOOSResult   = "order_items_oos_result"
+	CapabilityOrderPreparing   = "order_preparing"
 	CapabilityOrderStatus      = "order_status"
 	CapabilityOrderTranslate   = "order_translate"
 	CapabilityPoll             = "poll"
@@ -79,6 +80,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityAcknowledgement, implements[AcknowledgeInterpreter](p))
 	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
 	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
+	add(CapabilityOrderPreparing, implements[PreparingPlanner](p))
 	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))
 	add(CapabilityOrderTranslate, implements[OrderTranslator](p))
 	add(CapabilityPoll, implements[Poller](p))
@@ -101,5 +103,6 @@ func knownCapability(name string) bool {
 			return true
 		}
 	}
-	return name == CapabilityMenuContext // of a part of Menu.CheckItems
+	// Of parts of Menu.CheckItems and Orders.PlanStatus.
+	return name == CapabilityMenuContext || name == CapabilityOrderPreparing
 }

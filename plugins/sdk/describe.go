@@ -30,6 +30,9 @@ func CheckDescription(d *Description) error {
 	c.check(d.GetProtocol() == Protocol, "protocol %d: must be %d", d.GetProtocol(), Protocol)
 	c.check(d.GetDisplayName() != "", "display_name: is required")
 	c.capabilities(d.GetCapabilities())
+	c.check(!slices.Contains(d.GetCapabilities(), CapabilityOrderPreparing) ||
+		slices.Contains(d.GetCapabilities(), CapabilityOrderStatus), "capabilities: %s needs %s",
+		CapabilityOrderPreparing, CapabilityOrderStatus)
 	for i, group := range d.GetVocabulary() {
 		c.vocabulary(fmt.Sprintf("vocabulary[%d] (group %q)", i, group.GetGroup()), group)
 	}

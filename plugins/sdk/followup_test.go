@@ -8,6 +8,14 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
+func TestReleaseNeedsItsOrder(t *testing.T) {
+	for id, valid := range map[string]bool{"T-1": true, "": false} {
+		translation, err := sdk.Released(id)
+		require.NoError(t, err)
+		require.Equal(t, valid, sdk.CheckResult(&sdk.Description{}, translation) == nil, id)
+	}
+}
+
 func TestCourierReportNeedsOrderAndStatusOrLocation(t *testing.T) {
 	for says, report := range map[string]*sdk.CourierReport{
 		"": {PlatformOrderId: "T-1", Status: "AT-STORE"},

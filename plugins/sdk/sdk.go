@@ -178,6 +178,12 @@ type OrderStatusPlanner interface {
 	PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error)
 }
 
+// PreparingPlanner plans the status Preparing: the kitchen has started. It is for an
+// OrderStatusPlanner, whose PlanOrderStatus does not receive this status.
+type PreparingPlanner interface {
+	PlanPreparing(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error)
+}
+
 // ItemsOOSPlanner notifies the aggregator that items of an order are out of stock.
 type ItemsOOSPlanner interface {
 	PlanItemsOOS(ctx context.Context, request *pb.ItemsOOSRequest) (*Decision, error)
@@ -241,6 +247,13 @@ func Cancelled(platformOrderID, reason string) (*Translation, error) {
 // courier. It is for orders that the aggregator delivers.
 func Courier(report *CourierReport) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Courier{Courier: report}}, nil
+}
+
+// Released returns the translation of an inbound request that lets the kitchen
+// prepare an order.
+func Released(platformOrderID string) (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_Release{
+		Release: &pb.OrderRelease{PlatformOrderId: platformOrderID}}}, nil
 }
 
 // Callback returns the translation of an inbound request that has the outcome of an

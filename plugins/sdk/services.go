@@ -100,8 +100,15 @@ func (o ordersService) InterpretAcknowledge(ctx context.Context,
 
 // PlanStatus plans the update of an order's state.
 func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusRequest) (*pb.Decision, error) {
-	return withCapability(o.s, CapabilityOrderStatus,
-		func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
+	return withCapability(o.s, CapabilityOrderStatus, func(p OrderStatusPlanner) (*pb.Decision, error) {
+		if req.GetStatus() != Preparing {
+			return p.PlanOrderStatus(ctx, req)
+		}
+		if able, ok := o.s.plugin.(PreparingPlanner); ok {
+			return able.PlanPreparing(ctx, req)
+		}
+		return Skip("the plugin does not report that the kitchen has started")
+	})
 }
 
 // PlanItemsOOS plans the report that items of an order are out of stock.

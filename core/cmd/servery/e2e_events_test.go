@@ -90,6 +90,22 @@ func (w *scenarioHub) callHub(method, path string, body any) map[string]any {
 	return response.Object(w.t)
 }
 
+// itsOrder returns the platform's id of its last order.
+func (w *scenarioHub) itsOrder(platform string) any {
+	w.t.Helper()
+	stored := w.callHub("GET", fmt.Sprintf("/external/api/v1/orders/%d/", w.orders[platform]), nil)
+	return hubtest.Lookup(hubtest.Lookup(stored, "order.details.ext_platforms").([]any)[0], "id")
+}
+
+// message has the simulated platform send a message about its orders.
+func (w *scenarioHub) message(platform string, body fields) {
+	w.t.Helper()
+	sent := hubtest.Call(w.t, "POST", fmt.Sprintf("%s/admin/%d/%s/messages/orders", w.env["SERVERY_SIMULATOR"],
+		w.client.business, platform), "", body)
+	require.Equal(w.t, http.StatusOK, sent.Status, string(sent.Body))
+	require.Equal(w.t, float64(http.StatusOK), sent.Object(w.t)["status"], string(sent.Body))
+}
+
 // runScenario runs `servery simulate` for the store.
 func (w *scenarioHub) runScenario(scenario, platform string, flags ...string) int64 {
 	w.t.Helper()
@@ -199,6 +215,11 @@ func (w *scenarioHub) orderTriggers() []eventTrigger {
 			w.callHub("PUT", order("aggregator-a", "status/"),
 				`{"new_status":"Acknowledged","extra":{"prep_time_mins":15}}`)
 			return fields{"order_id": w.orders["aggregator-a"], "new_state": "Acknowledged"}
+		}},
+		{core.OrderReleased, func() fields {
+			w.message("aggregator-a", fields{"event": "order.released",
+				"order": fields{"id": w.itsOrder("aggregator-a")}})
+			return fields{"order_id": w.orders["aggregator-a"]}
 		}},
 		{core.OrderItemsOOSProcessed, func() fields {
 			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization,

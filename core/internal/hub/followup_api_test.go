@@ -94,3 +94,57 @@ func TestCourierOfMerchantDeliveryIsShownAsIgnored(t *testing.T) {
 	m.awaitOrderEvents(1)
 	require.Len(t, m.orders.Arrivals(), 1)
 }
+
+func TestReleaseAndPreparingReachTheOtherSide(t *testing.T) {
+	m := newMirrorClient(t)
+	m.subscribe("order_released")
+	id := m.delivered("R-1", "partner")
+	released := m.event(`{"release":{"platform_order_id":"R-1"}}`)
+	require.Equal(t, 200, released.status, released.text)
+	require.Contains(t, released.text, "the order is released")
+	m.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
+	started := m.ok("PUT", oneOrder(id)+"status/", `{"new_status":"preparing","extra":{"prep_time_mins":9}}`)
+	require.Contains(t, started.text, "the order was Acknowledged and is Preparing")
+	again := m.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Preparing","extra":{"prep_time_mins":12}}`)
+	require.Contains(t, again.text, "already Preparing, with a preparation time of 12 minutes")
+	back := m.send("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
+	require.Equal(t, 409, back.status)
+	require.Contains(t, back.text, "only Food Ready, Dispatched, Completed")
+	events := m.awaitOrderEvents(5)
+	require.Equal(t, []any{float64(id), "R-1", "Acknowledged", "Preparing", "Preparing"}, []any{
+		events[1]["order_id"], hubtest.Lookup(events[1], "additional_info.external_channel.order_id"),
+		events[2]["new_state"], events[3]["new_state"], events[4]["prev_state"]})
+	eventtest.Check(t, core.OrderReleased, m.orders.Arrivals()[1].Body)
+	eventtest.Check(t, core.OrderStatusUpdate, m.orders.Arrivals()[3].Body)
+	for n, minutes := range []any{9.0, 12.0} {
+		path, call := m.call(2 + n)
+		require.Equal(t, []any{"/preparing", "Preparing", minutes}, []any{path, call["status"], call["prep_minutes"]})
+	}
+	order := m.ok("GET", oneOrder(id), "").body
+	require.Equal(t, []any{"Preparing", "Food Ready"}, []any{order["state"], hubtest.Lookup(order, "order.next_state")})
+	require.NotContains(t, fmt.Sprint(hubtest.Lookup(order, "order.next_states")), "Preparing")
+	require.Contains(t, m.orderPage(id), "Released to the kitchen")
+}
+
+func TestPluginWithoutPreparingIsNotCalled(t *testing.T) {
+	s := newSimulatorClient(t)
+	id, _ := s.placeOrder("aggregator-a", 0, selfDelivery)
+	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Preparing"}`)
+	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
+	var calls []string
+	s.waitAdvancing(t, "both calls", func() bool {
+		rows, err := s.hub.db.Bun().QueryContext(t.Context(), `SELECT state || ': ' || message FROM calls
+			WHERE kind = 'order_status' AND state <> 'waiting' ORDER BY sequence`)
+		require.NoError(t, err)
+		defer rows.Close()
+		calls = nil
+		for rows.Next() {
+			var text string
+			require.NoError(t, rows.Scan(&text))
+			calls = append(calls, text)
+		}
+		return len(calls) == 2 && rows.Err() == nil
+	})
+	require.Equal(t, "skipped: the plugin does not report that the kitchen has started", calls[0])
+	require.Contains(t, calls[1], "done")
+}

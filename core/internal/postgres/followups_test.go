@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/followups"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
@@ -144,4 +145,32 @@ func TestSweepAppliesWhatWasMissed(t *testing.T) {
 	require.Equal(t, []string{"courier: the order is already DELIVERED, so its rider has no further status"},
 		h.notes(receipts[0].OrderID))
 	require.Zero(t, h.waiting())
+}
+
+func (h *followUpHarness) release(ref string) (order.FollowUpResult, error) {
+	return h.store.Apply(context.Background(), h.business,
+		order.FollowUp{Platform: "b", PlatformOrderID: ref, Release: &order.Release{}})
+}
+
+func TestReleaseIsPublishedOnceForEachOrder(t *testing.T) {
+	h := newFollowUpHarness(t)
+	early, err := h.release("K-1")
+	require.NoError(t, err)
+	require.Zero(t, early.OrderID)
+	id := h.arrive("K-1", partnerDelivery)
+	events := pgtest.EventBodies(t, h.db, core.OrderReleased)
+	require.Len(t, events, 1)
+	eventtest.Check(t, core.OrderReleased, events[0])
+	again, err := h.release("K-1")
+	require.NoError(t, err)
+	require.Equal(t, order.FollowUpResult{OrderID: id, Text: "the order was released before, nothing changed"}, again)
+	require.Len(t, pgtest.EventBodies(t, h.db, core.OrderReleased), 1)
+	require.Equal(t, []string{"release: "}, h.notes(id))
+
+	ended := h.arrive("K-2", partnerDelivery)
+	_, err = orders.New(h.db).Change(t.Context(), h.business, ended, order.Change{To: order.Completed})
+	require.NoError(t, err)
+	_, err = h.release("K-2")
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.Empty(t, h.notes(ended))
 }

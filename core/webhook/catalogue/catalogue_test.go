@@ -196,7 +196,8 @@ var sentOnly = []string{"display_id", "prepare_for", "cutlery", "line_id", "pare
 
 // Existing receivers reject order events without these keys.
 func TestOrderEventsAlwaysHaveEveryKey(t *testing.T) {
-	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate, core.RiderStatusUpdate} {
+	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate, core.OrderReleased,
+		core.RiderStatusUpdate} {
 		var schema map[string]any
 		require.NoError(t, json.Unmarshal(catalogue.Schema(event), &schema))
 		visit(string(event), schema, func(path string, schema map[string]any) {

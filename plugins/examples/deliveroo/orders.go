@@ -273,6 +273,12 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 		prepStage{Stage: stage, OccurredAt: timeOf(request.GetChangedAt())})
 }
 
+// PlanPreparing plans the stage of an order whose kitchen has started.
+func (plugin) PlanPreparing(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	return send(http.MethodPost, orderPath(request.GetOrder())+"/prep_stage",
+		prepStage{Stage: "in_kitchen", OccurredAt: timeOf(request.GetChangedAt())})
+}
+
 // PlanAction plans an action.
 func (plugin) PlanAction(_ context.Context, request *pb.ActionRequest) (*sdk.Decision, error) {
 	var parameters struct {

@@ -58,3 +58,13 @@ SELECT ?business, ?order, ?kind, ?note, ?actor, ?now
 FROM orders
 WHERE business_id = ?business AND id = ?order AND erased_at IS NULL
 ON CONFLICT DO NOTHING
+
+-- name: lock_order
+-- The order of a follow-up, locked.
+SELECT orders.platform, coalesce(sent.alias, ''), orders.platform_order_id, orders.state, store.ref_id
+FROM orders
+JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
+LEFT JOIN platform_aliases sent
+    ON sent.business_id = orders.business_id AND sent.platform = orders.platform AND sent.sent
+WHERE orders.business_id = ?business AND orders.id = ?order
+FOR UPDATE OF orders

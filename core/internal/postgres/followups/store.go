@@ -190,6 +190,9 @@ func (s Store) applyStored(ctx context.Context, w waitingFollowUp) error {
 
 // apply applies a follow-up to its order, and returns its outcome for people.
 func (s Store) apply(ctx context.Context, to target, f order.FollowUp) (string, error) {
+	if f.Release != nil {
+		return s.applyRelease(ctx, to, f)
+	}
 	return s.applyCourier(ctx, to, f)
 }
 
@@ -206,9 +209,17 @@ func (s Store) applyCourier(ctx context.Context, to target, f order.FollowUp) (s
 
 // record records why a follow-up changed nothing, or "" if it did.
 func (s Store) record(ctx context.Context, to target, f order.FollowUp, note string) error {
-	if _, err := s.db.Bun().ExecContext(ctx, queries.With("record", postgres.Args{"business": to.business,
-		"order": to.id, "kind": f.Kind(), "note": note, "actor": f.Actor(), "now": s.db.Clock().Now()})); err != nil {
-		return fmt.Errorf("recording a follow-up: %w", err)
+	_, err := s.recordIn(ctx, s.db.Bun(), to, f, note)
+	return err
+}
+
+// recordIn is record in a transaction. It reports whether nothing of the kind was recorded before.
+func (s Store) recordIn(ctx context.Context, in bun.IDB, to target, f order.FollowUp, note string) (bool, error) {
+	stored, err := in.ExecContext(ctx, queries.With("record", postgres.Args{"business": to.business,
+		"order": to.id, "kind": f.Kind(), "note": note, "actor": f.Actor(), "now": s.db.Clock().Now()}))
+	if err != nil {
+		return false, fmt.Errorf("recording a follow-up: %w", err)
 	}
-	return nil
+	rows, err := stored.RowsAffected()
+	return rows > 0, err
 }

@@ -61,7 +61,7 @@ func (b *changeBatch) read() error {
 	var unknown []trackedKey
 	for key, o := range locked {
 		b.orders[key] = &changedOrder{lockedOrder: o, prepMinutes: -1}
-		if o.State == order.Acknowledged || o.State == order.Placed && o.servedBy != core.ServedByMerchant {
+		if o.State.HasPrepTime() || o.State == order.Placed && o.servedBy != core.ServedByMerchant {
 			unknown = append(unknown, key)
 		}
 	}
@@ -114,7 +114,7 @@ func (b *changeBatch) apply() {
 func (b *changeBatch) change(key trackedKey, o *changedOrder, r *ChangeRequest, at time.Time) error {
 	changed, err := o.State.Move(r.To)
 	if err == nil && !changed {
-		changed = r.To == order.Acknowledged && r.PrepMinutes != nil && *r.PrepMinutes != o.prepMinutes
+		changed = r.To.HasPrepTime() && r.PrepMinutes != nil && *r.PrepMinutes != o.prepMinutes
 	}
 	if err != nil || !changed {
 		return err

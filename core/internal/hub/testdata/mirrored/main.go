@@ -53,6 +53,11 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 	return mirror("/status", request)
 }
 
+// PlanPreparing sends the call.
+func (plugin) PlanPreparing(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	return mirror("/preparing", request)
+}
+
 // PlanItemsOOS sends the call.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	return mirror("/items-oos", request)
