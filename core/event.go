@@ -8,7 +8,7 @@ import (
 // EventType is the type of event that a webhook subscribes to.
 type EventType string
 
-// The event types. The last two exist for callbacks of requests.
+// The event types. WebhookRetry and FeatureAction exist for callbacks of requests.
 const (
 	OrderPlaced            EventType = "order_placed"
 	OrderStatusUpdate      EventType = "order_status_update"
@@ -24,6 +24,7 @@ const (
 	OrderItemsOOSProcessed EventType = "order_items_oos_processed"
 	WebhookRetry           EventType = "webhook_retry"
 	FeatureAction          EventType = "feature_action"
+	StorePlatformStatus    EventType = "store_platform_status"
 )
 
 // eventTypes lists every event type, in a fixed order, with the number that existing clients use or 0.
@@ -34,7 +35,7 @@ var eventTypes = []struct {
 	{OrderPlaced, 18}, {OrderStatusUpdate, 60008}, {RiderStatusUpdate, 60012}, {InventoryUpdate, 60013},
 	{StoreCreation, 60014}, {StoreAction, 60015}, {ItemStateToggle, 12004}, {CatalogueTimingGroup, 60016},
 	{OptionStateToggle, 12005}, {HubMenuPublish, 12002}, {OrderItemsOOSProcessed, 60018}, {WebhookRetry, 0},
-	{FeatureAction, 0}, {OrderReleased, 0},
+	{FeatureAction, 0}, {OrderReleased, 0}, {StorePlatformStatus, 0},
 }
 
 // EventTypes returns every event type, in a fixed order.

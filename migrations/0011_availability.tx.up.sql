@@ -18,6 +18,19 @@ CREATE INDEX store_switches_due ON store_switches (turn_on_at) WHERE turn_on_at 
 
 SELECT watch_business_changes('store_switches');
 
+-- The reports of platforms about stores. Orders do not depend on it.
+CREATE TABLE store_reports (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    store_id    bigint NOT NULL,
+    platform    text NOT NULL,
+    state       text NOT NULL CHECK (state IN ('open', 'closed', 'paused')),
+    reason      text NOT NULL, -- for people; '' if none was given
+    since       timestamptz NOT NULL, -- of the report that changed the state
+    until_at    timestamptz,          -- when the platform opens the store again; null: unknown
+    reported_at timestamptz NOT NULL, -- of the newest report
+    PRIMARY KEY (business_id, store_id, platform)
+) WITH (fillfactor = 70);
+
 -- The last request that switched an item or option at a store. An earlier menu request does not undo it. A rollback
 -- to an earlier revision deletes its timer.
 CREATE TABLE item_switches (

@@ -127,6 +127,8 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 			Message: "the request is stored, and the hub fetches its content"})
 	case message.Report != nil:
 		err = s.settleReport(c, request.Caller, *message.Report)
+	case message.Store != nil:
+		err = s.applyStore(c, request.Caller, *message.Store)
 	default:
 		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -34,4 +35,13 @@ func (s *Server) settleReport(c *fiber.Ctx, caller relay.Caller, report outcome.
 		return err
 	}
 	return respond(c, http.StatusOK, envelope{Status: "success", Message: effectMessages[effect]})
+}
+
+// applyStore applies what an aggregator says about a store, and responds.
+func (s *Server) applyStore(c *fiber.Ctx, caller relay.Caller, message relay.StoreMessage) error {
+	text, err := callback.ApplyStore(c.UserContext(), s.PlatformStores, s.PlatformViews, caller, message)
+	if err != nil {
+		return err
+	}
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: text})
 }

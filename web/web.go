@@ -238,6 +238,7 @@ type Config struct {
 	Callbacks           relay.Reader
 	Fetches             Fetches
 	PlatformStores      callback.PlatformStores
+	PlatformViews       callback.PlatformViews
 	Rejections          Rejections
 	Publications        Publications
 	Toggles             Toggles

@@ -62,3 +62,23 @@ func TestTimedClosureSaysHowToOpenEarlier(t *testing.T) {
 		ClosedOn: []store.PlatformClosure{{Platform: "web", Actor: "key:pos", Since: 1, TurnOnAt: 2}}}, time.UTC)
 	require.Equal(t, "To open it earlier, open it in the POS.", causes[0].Detail)
 }
+
+func TestStoreClosedByThePlatformShowsWhy(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s := store.Stored{Object: store.Object{ExcludedPlatforms: []string{"gone"}},
+		PlatformStatus: []store.PlatformStatus{
+			{Platform: "app", State: store.PausedThere, Reason: "late orders", Since: noon.UnixMilli(),
+				Until: noon.Add(time.Hour).UnixMilli()},
+			{Platform: "gone", State: store.ClosedThere, Since: noon.UnixMilli()},
+			{Platform: "web", State: store.OpenThere, Since: noon.UnixMilli()}}}
+	const why = "since 23 Nov 12:00 UTC (late orders). It opens automatically on 23 Nov at 13:00 UTC"
+	state, got := StoreAvailability(s, "app", noon)
+	require.Equal(t, []any{ui.Err, "The platform reports the store as paused " + why}, []any{state, got})
+	causes := ClosuresByPlatforms(s, noon)
+	require.Len(t, causes, 1)
+	require.Equal(t, "app reports the store as paused "+why+".", causes[0].Text)
+	require.Contains(t, Store(s, []string{"app", "gone", "web"}, nil, false, noon).Text, "on web.")
+	state, _ = StoreAvailability(s, "app", noon.Add(time.Hour))
+	require.Equal(t, ui.OK, state, "the platform has opened it")
+	require.Empty(t, ClosuresByPlatforms(s, noon.Add(time.Hour)))
+}

@@ -16,7 +16,8 @@ import (
 var placeLabels = map[console.PlaceReason]string{
 	console.PlaceUnlisted: text.ReasonUnlisted, console.PlaceInactive: text.ReasonInactive,
 	console.PlaceNoOrders: text.ReasonNoOrders, console.PlaceClosed: text.ReasonClosed,
-	console.PlaceNoItems: text.ReasonNoItems, console.PlacePluginDown: text.ReasonPluginDown,
+	console.PlaceClosedThere: text.ReasonClosedThere,
+	console.PlaceNoItems:     text.ReasonNoItems, console.PlacePluginDown: text.ReasonPluginDown,
 	console.PlaceMenuFailed: text.ReasonMenuFailed, console.PlaceHidden: text.ReasonHidden,
 	console.PlaceShut: text.ReasonShut, console.PlaceNoMenu: text.ReasonNoMenu,
 	console.PlaceFirstMenu: text.ReasonFirstMenu, console.PlaceOldMenu: text.ReasonOldMenu,

@@ -34,7 +34,9 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed,
 			Detail: fmt.Sprintf(text.StoreHours, WeekHours(s.Timings))}
 	}
-	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.ClosureOn(platform) != nil })
+	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool {
+		return s.ClosureOn(platform) != nil || s.ClosedBy(platform, now) != nil
+	})
 	accepting := slices.DeleteFunc(slices.Clone(open),
 		func(platform string) bool { return slices.Contains(down, platform) })
 	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, Join(accepting))}); {
@@ -62,10 +64,38 @@ func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State
 	if closing := s.ClosureOn(platform); closing != nil && !off {
 		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closedText(*closing, now.Location()))
 	}
+	if closed := s.ClosedBy(platform, now); closed != nil && !off {
+		return ui.Err, fmt.Sprintf(text.CauseClosedThere, closed.State, reportText(*closed, now.Location()))
+	}
 	if cause.State != ui.OK {
 		return cause.State, cause.Text
 	}
 	return ui.OK, ""
+}
+
+// ClosuresByPlatforms explains which listed platforms report a store as closed.
+func ClosuresByPlatforms(s store.Stored, now time.Time) (causes []ui.Cause) {
+	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
+	for _, status := range s.PlatformStatus {
+		if listing.ListedOn(status.Platform) && status.Closed(now) {
+			causes = append(causes, ui.Cause{State: ui.Err, Detail: text.RemedyClosedThere,
+				Text: fmt.Sprintf(text.CauseClosedBy, status.Platform, status.State,
+					reportText(status, now.Location()))})
+		}
+	}
+	return causes
+}
+
+// reportText describes since when a platform has closed a store, why, and until when.
+func reportText(status store.PlatformStatus, zone *time.Location) string {
+	sentence := formatTime(time.UnixMilli(status.Since), zone)
+	if status.Reason != "" {
+		sentence += " (" + status.Reason + ")"
+	}
+	if status.Until != 0 {
+		sentence += fmt.Sprintf(text.ClosedTill, Moment(time.UnixMilli(status.Until), zone))
+	}
+	return sentence
 }
 
 // StoreClosures explains on which listed platforms a store is closed, and how it opens. Platforms closed by the
@@ -123,6 +153,9 @@ func StoreOf(s console.GridStore) store.Stored {
 	if len(s.ClosedOn) > 0 {
 		// ignore an unreadable value; the page of the store reports it
 		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn)
+	}
+	if len(s.Reported) > 0 {
+		_ = json.Unmarshal(s.Reported, &stored.PlatformStatus)
 	}
 	return stored
 }
@@ -185,7 +218,7 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	own := Visibility{State: state, Label: visibilityLabels[state], Why: why}
 	if known := visibilityReasons[why]; known != "" {
 		own.Label = known
-	} else if state == ui.Err && s.ClosureOn(platform.Name) != nil {
+	} else if state == ui.Err && (s.ClosureOn(platform.Name) != nil || s.ClosedBy(platform.Name, now) != nil) {
 		own.Label = text.GridShut
 	}
 	if state == ui.Err || state == ui.Neutral {

@@ -54,6 +54,7 @@ const (
 	RemedyClosed       = "Open the store in the POS. The POS then opens it on the platforms."
 	RemedyClosedStores = "The page of the store shows whether it opens automatically, and when. To open it " +
 		"earlier, open it in the POS."
+	RemedyClosedThere  = "Open the store in the tool of the platform, or contact the platform."
 	RemedyClosedTill   = "To open it earlier, open it in the POS."
 	RemedyClosedSilent = "Check that the POS runs and is online. The store opens automatically when the POS " +
 		"contacts the hub again."

@@ -81,6 +81,8 @@ func messageOf(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 			PlatformOrderID: translation.GetRelease().GetPlatformOrderId(), Release: &order.Release{}}
 	case translation.GetOutcome() != nil:
 		message.Report = reportOf(translation.GetOutcome())
+	case translation.GetStoreReport() != nil || translation.GetMenuRequest() != nil:
+		message.Store = aboutStore(translation, request.GetReceivedAt())
 	case translation.GetOrder() != nil:
 		message.Order, err = orderBody(subject.Platform, translation.GetOrder())
 	default:

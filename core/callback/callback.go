@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
 )
 
 // PlatformStores finds stores by the ids of platforms.
@@ -47,6 +48,17 @@ type Outcomes interface {
 	Settle(ctx context.Context, business core.BusinessID, platform string, r outcome.Report) (outcome.Effect, error)
 }
 
+// PlatformViews applies what platforms say about stores.
+type PlatformViews interface {
+	// ReportStore stores the state of a store on a platform, and publishes an event if it changed. It reports whether
+	// the report is newer than the stored one.
+	ReportStore(ctx context.Context, business core.BusinessID, storeRef string, status store.PlatformStatus) (bool,
+		error)
+	// RepublishMenu publishes the menu of a store on a platform, even if it has not changed. It reports whether the
+	// platform lists the store.
+	RepublishMenu(ctx context.Context, business core.BusinessID, storeRef, platform string) (bool, error)
+}
+
 // Rejections notifies platforms of rejected orders.
 type Rejections interface {
 	Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error
@@ -60,6 +72,7 @@ type Desk struct {
 	Actions    Actions
 	Outcomes   Outcomes
 	Stores     PlatformStores
+	Views      PlatformViews
 	Rejections Rejections
 	Log        *slog.Logger
 }
@@ -81,8 +94,35 @@ func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (
 		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
 	case m.Report != nil:
 		return d.settle(ctx, caller, *m.Report)
+	case m.Store != nil:
+		return ApplyStore(ctx, d.Stores, d.Views, caller, *m.Store)
 	}
 	return "nothing to do: " + m.Ignored, nil
+}
+
+// ApplyStore applies what a platform says about a store. The result describes it for people.
+func ApplyStore(ctx context.Context, stores PlatformStores, views PlatformViews, caller relay.Caller,
+	m relay.StoreMessage) (string, error) {
+	if m.RefID == "" {
+		ref, err := stores.StoreRef(ctx, caller.Business, caller.Platform, m.PlatformStoreID)
+		if err != nil {
+			return "", err
+		}
+		m.RefID = ref
+	}
+	if m.Status == nil {
+		listed, err := views.RepublishMenu(ctx, caller.Business, m.RefID, caller.Platform)
+		if !listed {
+			return "nothing to do: the platform does not list the store", err
+		}
+		return "the hub publishes the menu of the store", err
+	}
+	m.Status.Platform = caller.Platform
+	newer, err := views.ReportStore(ctx, caller.Business, m.RefID, *m.Status)
+	if !newer {
+		return "nothing to do: the hub knows this report, or a newer one", err
+	}
+	return "the state of the store is recorded", err
 }
 
 // settle applies an outcome that a poll or a fetch found.

@@ -18,6 +18,7 @@ type GridStore struct {
 	Included []string
 	Timings  []core.DayHours
 	ClosedOn []byte // JSON: the closed_on of the store's reading; empty: nowhere
+	Reported []byte // JSON: the platform_status of the store's reading; empty: none
 	// Of a page of the grid:
 	Reasons map[string]PlaceReason // by platform
 	OpensAt time.Time              // the next opening by hours or timer; zero: open, or unknown

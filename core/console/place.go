@@ -16,36 +16,38 @@ type PlaceReason string
 
 // The reasons, in the order in which they are examined.
 const (
-	PlaceLive       PlaceReason = ""
-	PlaceUnlisted   PlaceReason = "store_unlisted"
-	PlaceInactive   PlaceReason = "store_inactive"
-	PlaceNoOrders   PlaceReason = "no_orders"
-	PlaceClosed     PlaceReason = "closed"       // on the platform, by a user, the POS or a timer
-	PlaceNoItems    PlaceReason = "no_items"     // no item of the store can be ordered there
-	PlacePluginDown PlaceReason = "plugin_down"  // the platform's plugin does not work
-	PlaceMenuFailed PlaceReason = "menu_failed"  // the platform has accepted no menu, and rejected the last
-	PlaceHidden     PlaceReason = "hidden"       // from customers
-	PlaceShut       PlaceReason = "shut"         // by its opening hours
-	PlaceNoMenu     PlaceReason = "no_menu"      // the platform receives no menu of the store
-	PlaceFirstMenu  PlaceReason = "first_menu"   // the first menu is being published
-	PlaceOldMenu    PlaceReason = "old_menu"     // the last change failed: the platform shows an earlier menu
-	PlaceMenuWaits  PlaceReason = "menu_waits"   // a change cannot be published now
-	PlaceIncomplete PlaceReason = "incomplete"   // the platform lacks a part of the menu
-	PlaceUpdating   PlaceReason = "updating"     // a change is being published
-	ItemRejected    PlaceReason = "item_refused" // of an item only: the platform rejected it
+	PlaceLive        PlaceReason = ""
+	PlaceUnlisted    PlaceReason = "store_unlisted"
+	PlaceInactive    PlaceReason = "store_inactive"
+	PlaceNoOrders    PlaceReason = "no_orders"
+	PlaceClosed      PlaceReason = "closed"       // on the platform, by a user, the POS or a timer
+	PlaceClosedThere PlaceReason = "closed_there" // by the platform itself
+	PlaceNoItems     PlaceReason = "no_items"     // no item of the store can be ordered there
+	PlacePluginDown  PlaceReason = "plugin_down"  // the platform's plugin does not work
+	PlaceMenuFailed  PlaceReason = "menu_failed"  // the platform has accepted no menu, and rejected the last
+	PlaceHidden      PlaceReason = "hidden"       // from customers
+	PlaceShut        PlaceReason = "shut"         // by its opening hours
+	PlaceNoMenu      PlaceReason = "no_menu"      // the platform receives no menu of the store
+	PlaceFirstMenu   PlaceReason = "first_menu"   // the first menu is being published
+	PlaceOldMenu     PlaceReason = "old_menu"     // the last change failed: the platform shows an earlier menu
+	PlaceMenuWaits   PlaceReason = "menu_waits"   // a change cannot be published now
+	PlaceIncomplete  PlaceReason = "incomplete"   // the platform lacks a part of the menu
+	PlaceUpdating    PlaceReason = "updating"     // a change is being published
+	ItemRejected     PlaceReason = "item_refused" // of an item only: the platform rejected it
 )
 
 // Place is a store on a platform, with the conditions that decide whether customers can order there.
 type Place struct {
-	Listed     bool
-	Active     bool
-	Ordering   bool
-	Closed     bool // on the platform
-	NoItems    bool // no item of the store can be ordered there
-	PluginDown bool
-	Hidden     bool
-	Open       bool                 // by its opening hours
-	Menu       *publish.Publication // nil: the platform receives none, or it is unknown
+	Listed      bool
+	Active      bool
+	Ordering    bool
+	Closed      bool // on the platform
+	ClosedThere bool // by the platform itself
+	NoItems     bool // no item of the store can be ordered there
+	PluginDown  bool
+	Hidden      bool
+	Open        bool                 // by its opening hours
+	Menu        *publish.Publication // nil: the platform receives none, or it is unknown
 }
 
 // Reason returns the first reason why customers cannot order everything there, or PlaceLive.
@@ -60,6 +62,8 @@ func (p Place) Reason() PlaceReason {
 		return PlaceNoOrders
 	case p.Closed:
 		return PlaceClosed
+	case p.ClosedThere:
+		return PlaceClosedThere
 	case p.NoItems:
 		return PlaceNoItems
 	case p.PluginDown:
@@ -135,15 +139,15 @@ func (r PlaceReason) Reasons() []PlaceReason {
 
 // PlaceReasons returns all reasons but PlaceLive, in the order in which they are examined.
 func PlaceReasons() []PlaceReason {
-	return []PlaceReason{PlaceUnlisted, PlaceInactive, PlaceNoOrders, PlaceClosed, PlaceNoItems, PlacePluginDown,
-		PlaceMenuFailed, PlaceHidden, PlaceShut, PlaceNoMenu, PlaceFirstMenu, PlaceOldMenu, PlaceMenuWaits,
-		PlaceIncomplete, PlaceUpdating}
+	return []PlaceReason{PlaceUnlisted, PlaceInactive, PlaceNoOrders, PlaceClosed, PlaceClosedThere, PlaceNoItems,
+		PlacePluginDown, PlaceMenuFailed, PlaceHidden, PlaceShut, PlaceNoMenu, PlaceFirstMenu, PlaceOldMenu,
+		PlaceMenuWaits, PlaceIncomplete, PlaceUpdating}
 }
 
 // Problem reports whether no customer can order there for a reason that is not usual.
 func (r PlaceReason) Problem() bool {
 	switch r {
-	case PlaceInactive, PlaceNoOrders, PlaceClosed, PlaceNoItems, PlacePluginDown, PlaceMenuFailed:
+	case PlaceInactive, PlaceNoOrders, PlaceClosed, PlaceClosedThere, PlaceNoItems, PlacePluginDown, PlaceMenuFailed:
 		return true
 	}
 	return false

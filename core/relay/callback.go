@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/outcome"
+	"github.com/servery-hub/servery/core/store"
 )
 
 // Caller is an aggregator that calls the hub, as a platform of a business.
@@ -70,9 +71,16 @@ type Message struct {
 	Fetch        *Fetch   // the request has only a link
 	Outcome      *Outcome // of an action
 	Report       *outcome.Report
-	Ignored      string // why there is nothing to do
-	IsCallback   bool   // the request has the outcome of an action; also set with an error
-	Reply        *Reply // the plugin's own response, if the request succeeds; nil: that of the hub
+	Store        *StoreMessage // about a store
+	Ignored      string        // why there is nothing to do
+	IsCallback   bool          // the request has the outcome of an action; also set with an error
+	Reply        *Reply        // the plugin's own response, if the request succeeds; nil: that of the hub
+}
+
+// StoreMessage is about a store: its state on the platform, or without one a request of its menu.
+type StoreMessage struct {
+	RefID, PlatformStoreID string // one of them
+	Status                 *store.PlatformStatus
 }
 
 // Reply is a plugin's own response to a request.

@@ -106,7 +106,8 @@ func (p Plan) summary(request Request) any {
 type Stored struct {
 	ID int64 `json:"id"`
 	Object
-	ClosedOn []PlatformClosure `json:"closed_on,omitempty"`
+	ClosedOn       []PlatformClosure `json:"closed_on,omitempty"`
+	PlatformStatus []PlatformStatus  `json:"platform_status,omitempty"` // by platforms that have reported
 }
 
 // PlatformClosure is a platform on which a store does not accept orders. Times are epoch milliseconds.

@@ -89,5 +89,9 @@ func (s Stored) WithEventNames(names core.PlatformNames) Stored {
 	for i := range s.ClosedOn {
 		s.ClosedOn[i].Platform = names.EventName(s.ClosedOn[i].Platform)
 	}
+	s.PlatformStatus = slices.Clone(s.PlatformStatus)
+	for i := range s.PlatformStatus {
+		s.PlatformStatus[i].Platform = names.EventName(s.PlatformStatus[i].Platform)
+	}
 	return s
 }

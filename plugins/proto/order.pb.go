@@ -23,6 +23,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type StoreState int32
+
+const (
+	StoreState_STORE_STATE_UNSPECIFIED StoreState = 0
+	StoreState_STORE_STATE_OPEN        StoreState = 1
+	StoreState_STORE_STATE_CLOSED      StoreState = 2
+	StoreState_STORE_STATE_PAUSED      StoreState = 3 // for a while, such as after orders that nobody accepted
+)
+
+// Enum value maps for StoreState.
+var (
+	StoreState_name = map[int32]string{
+		0: "STORE_STATE_UNSPECIFIED",
+		1: "STORE_STATE_OPEN",
+		2: "STORE_STATE_CLOSED",
+		3: "STORE_STATE_PAUSED",
+	}
+	StoreState_value = map[string]int32{
+		"STORE_STATE_UNSPECIFIED": 0,
+		"STORE_STATE_OPEN":        1,
+		"STORE_STATE_CLOSED":      2,
+		"STORE_STATE_PAUSED":      3,
+	}
+)
+
+func (x StoreState) Enum() *StoreState {
+	p := new(StoreState)
+	*p = x
+	return p
+}
+
+func (x StoreState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StoreState) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_order_proto_enumTypes[0].Descriptor()
+}
+
+func (StoreState) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_order_proto_enumTypes[0]
+}
+
+func (x StoreState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StoreState.Descriptor instead.
+func (StoreState) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{0}
+}
+
 type TranslateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
@@ -163,6 +215,8 @@ type Translation struct {
 	//	*Translation_Callback
 	//	*Translation_Fetch
 	//	*Translation_Outcome
+	//	*Translation_StoreReport
+	//	*Translation_MenuRequest
 	//	*Translation_Courier
 	//	*Translation_Release
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
@@ -262,6 +316,24 @@ func (x *Translation) GetOutcome() *ReportedOutcome {
 	return nil
 }
 
+func (x *Translation) GetStoreReport() *StoreReport {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_StoreReport); ok {
+			return x.StoreReport
+		}
+	}
+	return nil
+}
+
+func (x *Translation) GetMenuRequest() *MenuRequest {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_MenuRequest); ok {
+			return x.MenuRequest
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetCourier() *CourierReport {
 	if x != nil {
 		if x, ok := x.Meaning.(*Translation_Courier); ok {
@@ -315,6 +387,14 @@ type Translation_Outcome struct {
 	Outcome *ReportedOutcome `protobuf:"bytes,7,opt,name=outcome,proto3,oneof"`
 }
 
+type Translation_StoreReport struct {
+	StoreReport *StoreReport `protobuf:"bytes,8,opt,name=store_report,json=storeReport,proto3,oneof"`
+}
+
+type Translation_MenuRequest struct {
+	MenuRequest *MenuRequest `protobuf:"bytes,9,opt,name=menu_request,json=menuRequest,proto3,oneof"`
+}
+
 type Translation_Courier struct {
 	Courier *CourierReport `protobuf:"bytes,11,opt,name=courier,proto3,oneof"`
 }
@@ -335,9 +415,152 @@ func (*Translation_Fetch) isTranslation_Meaning() {}
 
 func (*Translation_Outcome) isTranslation_Meaning() {}
 
+func (*Translation_StoreReport) isTranslation_Meaning() {}
+
+func (*Translation_MenuRequest) isTranslation_Meaning() {}
+
 func (*Translation_Courier) isTranslation_Meaning() {}
 
 func (*Translation_Release) isTranslation_Meaning() {}
+
+// StoreReport is the state of a store on the aggregator, as the aggregator sees it. The newest report counts, in
+// whatever sequence they arrive, and a repeated one changes nothing.
+type StoreReport struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	StoreRefId      string                 `protobuf:"bytes,1,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`                // or platform_store_id
+	PlatformStoreId string                 `protobuf:"bytes,2,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store
+	State           StoreState             `protobuf:"varint,3,opt,name=state,proto3,enum=servery.plugin.v1.StoreState" json:"state,omitempty"`
+	Reason          string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                            // for people; may be empty
+	Until           int64                  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`                             // when the aggregator opens the store again, epoch milliseconds; 0: unknown
+	OccurredAt      int64                  `protobuf:"varint,6,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"` // when it changed, epoch milliseconds; 0: when the hub received it
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *StoreReport) Reset() {
+	*x = StoreReport{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreReport) ProtoMessage() {}
+
+func (x *StoreReport) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreReport.ProtoReflect.Descriptor instead.
+func (*StoreReport) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreReport) GetStoreRefId() string {
+	if x != nil {
+		return x.StoreRefId
+	}
+	return ""
+}
+
+func (x *StoreReport) GetPlatformStoreId() string {
+	if x != nil {
+		return x.PlatformStoreId
+	}
+	return ""
+}
+
+func (x *StoreReport) GetState() StoreState {
+	if x != nil {
+		return x.State
+	}
+	return StoreState_STORE_STATE_UNSPECIFIED
+}
+
+func (x *StoreReport) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *StoreReport) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *StoreReport) GetOccurredAt() int64 {
+	if x != nil {
+		return x.OccurredAt
+	}
+	return 0
+}
+
+// MenuRequest asks for the menu of a store. The hub publishes it, even if it has not changed since.
+type MenuRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	StoreRefId      string                 `protobuf:"bytes,1,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"` // or platform_store_id
+	PlatformStoreId string                 `protobuf:"bytes,2,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *MenuRequest) Reset() {
+	*x = MenuRequest{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MenuRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MenuRequest) ProtoMessage() {}
+
+func (x *MenuRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MenuRequest.ProtoReflect.Descriptor instead.
+func (*MenuRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MenuRequest) GetStoreRefId() string {
+	if x != nil {
+		return x.StoreRefId
+	}
+	return ""
+}
+
+func (x *MenuRequest) GetPlatformStoreId() string {
+	if x != nil {
+		return x.PlatformStoreId
+	}
+	return ""
+}
 
 // Fetch is a request with only a link. The hub stores the request, responds, sends
 // the plan, and calls Orders.TranslateFetched with the response. It retries as the
@@ -352,7 +575,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +587,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +600,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Fetch) GetPlan() *Plan {
@@ -407,7 +630,7 @@ type TranslateFetchedRequest struct {
 
 func (x *TranslateFetchedRequest) Reset() {
 	*x = TranslateFetchedRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -419,7 +642,7 @@ func (x *TranslateFetchedRequest) String() string {
 func (*TranslateFetchedRequest) ProtoMessage() {}
 
 func (x *TranslateFetchedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -432,7 +655,7 @@ func (x *TranslateFetchedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranslateFetchedRequest.ProtoReflect.Descriptor instead.
 func (*TranslateFetchedRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TranslateFetchedRequest) GetCall() *Call {
@@ -467,7 +690,7 @@ type ActionCallback struct {
 
 func (x *ActionCallback) Reset() {
 	*x = ActionCallback{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +702,7 @@ func (x *ActionCallback) String() string {
 func (*ActionCallback) ProtoMessage() {}
 
 func (x *ActionCallback) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +715,7 @@ func (x *ActionCallback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActionCallback.ProtoReflect.Descriptor instead.
 func (*ActionCallback) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
 }
 
 // InboundReply is the plugin's own response to an inbound request. The hub sends
@@ -510,7 +733,7 @@ type InboundReply struct {
 
 func (x *InboundReply) Reset() {
 	*x = InboundReply{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +745,7 @@ func (x *InboundReply) String() string {
 func (*InboundReply) ProtoMessage() {}
 
 func (x *InboundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +758,7 @@ func (x *InboundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboundReply.ProtoReflect.Descriptor instead.
 func (*InboundReply) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *InboundReply) GetStatus() uint32 {
@@ -578,7 +801,7 @@ type Cancellation struct {
 
 func (x *Cancellation) Reset() {
 	*x = Cancellation{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -590,7 +813,7 @@ func (x *Cancellation) String() string {
 func (*Cancellation) ProtoMessage() {}
 
 func (x *Cancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -603,7 +826,7 @@ func (x *Cancellation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancellation.ProtoReflect.Descriptor instead.
 func (*Cancellation) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Cancellation) GetPlatformOrderId() string {
@@ -637,7 +860,7 @@ type CourierReport struct {
 
 func (x *CourierReport) Reset() {
 	*x = CourierReport{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +872,7 @@ func (x *CourierReport) String() string {
 func (*CourierReport) ProtoMessage() {}
 
 func (x *CourierReport) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +885,7 @@ func (x *CourierReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CourierReport.ProtoReflect.Descriptor instead.
 func (*CourierReport) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CourierReport) GetPlatformOrderId() string {
@@ -712,7 +935,7 @@ type CourierLocation struct {
 
 func (x *CourierLocation) Reset() {
 	*x = CourierLocation{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +947,7 @@ func (x *CourierLocation) String() string {
 func (*CourierLocation) ProtoMessage() {}
 
 func (x *CourierLocation) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +960,7 @@ func (x *CourierLocation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CourierLocation.ProtoReflect.Descriptor instead.
 func (*CourierLocation) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CourierLocation) GetLatitude() string {
@@ -772,7 +995,7 @@ type OrderRelease struct {
 
 func (x *OrderRelease) Reset() {
 	*x = OrderRelease{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +1007,7 @@ func (x *OrderRelease) String() string {
 func (*OrderRelease) ProtoMessage() {}
 
 func (x *OrderRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +1020,7 @@ func (x *OrderRelease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderRelease.ProtoReflect.Descriptor instead.
 func (*OrderRelease) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *OrderRelease) GetPlatformOrderId() string {
@@ -841,7 +1064,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +1076,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +1089,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -1049,7 +1272,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1284,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1297,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Customer) GetName() string {
@@ -1121,7 +1344,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1356,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1369,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Address) GetLine_1() string {
@@ -1220,7 +1443,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1232,7 +1455,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1245,7 +1468,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -1311,7 +1534,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1546,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1559,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -1394,7 +1617,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1629,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1642,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -1461,7 +1684,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1696,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1709,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Payment) GetOption() string {
@@ -1529,7 +1752,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1764,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1777,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1630,7 +1853,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1642,7 +1865,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +1878,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1740,7 +1963,7 @@ type OrderStatusRequest struct {
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1975,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1988,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1846,7 +2069,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1858,7 +2081,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1871,7 +2094,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -1929,7 +2152,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2164,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2177,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{22}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -2006,18 +2229,33 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x05\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
 	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellation\x12?\n" +
 	"\bcallback\x18\x04 \x01(\v2!.servery.plugin.v1.ActionCallbackH\x00R\bcallback\x120\n" +
 	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x12>\n" +
-	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x12<\n" +
+	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x12C\n" +
+	"\fstore_report\x18\b \x01(\v2\x1e.servery.plugin.v1.StoreReportH\x00R\vstoreReport\x12C\n" +
+	"\fmenu_request\x18\t \x01(\v2\x1e.servery.plugin.v1.MenuRequestH\x00R\vmenuRequest\x12<\n" +
 	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x12;\n" +
 	"\arelease\x18\f \x01(\v2\x1f.servery.plugin.v1.OrderReleaseH\x00R\arelease\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
-	"\ameaning\"`\n" +
+	"\ameaning\"\xdf\x01\n" +
+	"\vStoreReport\x12 \n" +
+	"\fstore_ref_id\x18\x01 \x01(\tR\n" +
+	"storeRefId\x12*\n" +
+	"\x11platform_store_id\x18\x02 \x01(\tR\x0fplatformStoreId\x123\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x1d.servery.plugin.v1.StoreStateR\x05state\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x1f\n" +
+	"\voccurred_at\x18\x06 \x01(\x03R\n" +
+	"occurredAt\"[\n" +
+	"\vMenuRequest\x12 \n" +
+	"\fstore_ref_id\x18\x01 \x01(\tR\n" +
+	"storeRefId\x12*\n" +
+	"\x11platform_store_id\x18\x02 \x01(\tR\x0fplatformStoreId\"`\n" +
 	"\x05Fetch\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanR\x04plan\x12*\n" +
 	"\x11platform_order_id\x18\x02 \x01(\tR\x0fplatformOrderId\"\xbc\x01\n" +
@@ -2171,7 +2409,13 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x124\n" +
 	"\x16customer_masked_number\x18\x03 \x01(\tR\x14customerMaskedNumber\x12\x10\n" +
-	"\x03pin\x18\x04 \x01(\tR\x03pinB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x03pin\x18\x04 \x01(\tR\x03pin*o\n" +
+	"\n" +
+	"StoreState\x12\x1b\n" +
+	"\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10STORE_STATE_OPEN\x10\x01\x12\x16\n" +
+	"\x12STORE_STATE_CLOSED\x10\x02\x12\x16\n" +
+	"\x12STORE_STATE_PAUSED\x10\x03B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_order_proto_rawDescOnce sync.Once
@@ -2185,80 +2429,87 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_servery_plugin_v1_order_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
-	(*TranslateRequest)(nil),        // 0: servery.plugin.v1.TranslateRequest
-	(*InboundRequest)(nil),          // 1: servery.plugin.v1.InboundRequest
-	(*Translation)(nil),             // 2: servery.plugin.v1.Translation
-	(*Fetch)(nil),                   // 3: servery.plugin.v1.Fetch
-	(*TranslateFetchedRequest)(nil), // 4: servery.plugin.v1.TranslateFetchedRequest
-	(*ActionCallback)(nil),          // 5: servery.plugin.v1.ActionCallback
-	(*InboundReply)(nil),            // 6: servery.plugin.v1.InboundReply
-	(*Cancellation)(nil),            // 7: servery.plugin.v1.Cancellation
-	(*CourierReport)(nil),           // 8: servery.plugin.v1.CourierReport
-	(*CourierLocation)(nil),         // 9: servery.plugin.v1.CourierLocation
-	(*OrderRelease)(nil),            // 10: servery.plugin.v1.OrderRelease
-	(*NewOrder)(nil),                // 11: servery.plugin.v1.NewOrder
-	(*Customer)(nil),                // 12: servery.plugin.v1.Customer
-	(*Address)(nil),                 // 13: servery.plugin.v1.Address
-	(*OrderItem)(nil),               // 14: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),             // 15: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),             // 16: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),                 // 17: servery.plugin.v1.Payment
-	(*Order)(nil),                   // 18: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil),      // 19: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),      // 20: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),         // 21: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),         // 22: servery.plugin.v1.ItemsOOSOutcome
-	nil,                             // 23: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                             // 24: servery.plugin.v1.InboundRequest.HeadersEntry
-	nil,                             // 25: servery.plugin.v1.InboundReply.HeadersEntry
-	(*Call)(nil),                    // 26: servery.plugin.v1.Call
-	(*ReportedOutcome)(nil),         // 27: servery.plugin.v1.ReportedOutcome
-	(*Plan)(nil),                    // 28: servery.plugin.v1.Plan
-	(*Response)(nil),                // 29: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 30: servery.plugin.v1.OutcomeState
+	(StoreState)(0),                 // 0: servery.plugin.v1.StoreState
+	(*TranslateRequest)(nil),        // 1: servery.plugin.v1.TranslateRequest
+	(*InboundRequest)(nil),          // 2: servery.plugin.v1.InboundRequest
+	(*Translation)(nil),             // 3: servery.plugin.v1.Translation
+	(*StoreReport)(nil),             // 4: servery.plugin.v1.StoreReport
+	(*MenuRequest)(nil),             // 5: servery.plugin.v1.MenuRequest
+	(*Fetch)(nil),                   // 6: servery.plugin.v1.Fetch
+	(*TranslateFetchedRequest)(nil), // 7: servery.plugin.v1.TranslateFetchedRequest
+	(*ActionCallback)(nil),          // 8: servery.plugin.v1.ActionCallback
+	(*InboundReply)(nil),            // 9: servery.plugin.v1.InboundReply
+	(*Cancellation)(nil),            // 10: servery.plugin.v1.Cancellation
+	(*CourierReport)(nil),           // 11: servery.plugin.v1.CourierReport
+	(*CourierLocation)(nil),         // 12: servery.plugin.v1.CourierLocation
+	(*OrderRelease)(nil),            // 13: servery.plugin.v1.OrderRelease
+	(*NewOrder)(nil),                // 14: servery.plugin.v1.NewOrder
+	(*Customer)(nil),                // 15: servery.plugin.v1.Customer
+	(*Address)(nil),                 // 16: servery.plugin.v1.Address
+	(*OrderItem)(nil),               // 17: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),             // 18: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),             // 19: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),                 // 20: servery.plugin.v1.Payment
+	(*Order)(nil),                   // 21: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil),      // 22: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),      // 23: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),         // 24: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),         // 25: servery.plugin.v1.ItemsOOSOutcome
+	nil,                             // 26: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                             // 27: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                             // 28: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),                    // 29: servery.plugin.v1.Call
+	(*ReportedOutcome)(nil),         // 30: servery.plugin.v1.ReportedOutcome
+	(*Plan)(nil),                    // 31: servery.plugin.v1.Plan
+	(*Response)(nil),                // 32: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 33: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	26, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
-	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	23, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	24, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	11, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
-	7,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
-	5,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
-	3,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
-	27, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
-	8,  // 9: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
-	10, // 10: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
-	6,  // 11: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	28, // 12: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	26, // 13: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	1,  // 14: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	29, // 15: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	25, // 16: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	9,  // 17: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
-	12, // 18: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	14, // 19: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	16, // 20: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	16, // 21: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	16, // 22: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	17, // 23: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	13, // 24: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	15, // 25: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	14, // 26: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
-	26, // 27: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	18, // 28: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	26, // 29: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	18, // 30: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	26, // 31: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	18, // 32: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	30, // 33: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	29, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	2,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	26, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	27, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	14, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	10, // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
+	8,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
+	6,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
+	30, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	4,  // 9: servery.plugin.v1.Translation.store_report:type_name -> servery.plugin.v1.StoreReport
+	5,  // 10: servery.plugin.v1.Translation.menu_request:type_name -> servery.plugin.v1.MenuRequest
+	11, // 11: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
+	13, // 12: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
+	9,  // 13: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	0,  // 14: servery.plugin.v1.StoreReport.state:type_name -> servery.plugin.v1.StoreState
+	31, // 15: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	29, // 16: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	2,  // 17: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	32, // 18: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	28, // 19: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	12, // 20: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
+	15, // 21: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	17, // 22: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	19, // 23: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	19, // 24: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	19, // 25: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	20, // 26: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	16, // 27: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	18, // 28: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	17, // 29: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	29, // 30: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	21, // 31: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	29, // 32: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	21, // 33: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	29, // 34: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	21, // 35: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	33, // 36: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -2276,23 +2527,26 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Callback)(nil),
 		(*Translation_Fetch)(nil),
 		(*Translation_Outcome)(nil),
+		(*Translation_StoreReport)(nil),
+		(*Translation_MenuRequest)(nil),
 		(*Translation_Courier)(nil),
 		(*Translation_Release)(nil),
 	}
-	file_servery_plugin_v1_order_proto_msgTypes[11].OneofWrappers = []any{}
-	file_servery_plugin_v1_order_proto_msgTypes[15].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[13].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   26,
+			NumEnums:      1,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_servery_plugin_v1_order_proto_goTypes,
 		DependencyIndexes: file_servery_plugin_v1_order_proto_depIdxs,
+		EnumInfos:         file_servery_plugin_v1_order_proto_enumTypes,
 		MessageInfos:      file_servery_plugin_v1_order_proto_msgTypes,
 	}.Build()
 	File_servery_plugin_v1_order_proto = out.File

@@ -23,7 +23,7 @@ func CheckResult(d *Description, answer proto.Message) error {
 	case *Translation:
 		callback := a.GetCallback() != nil
 		c.check(a.GetOrder() != nil || a.GetCancellation().GetPlatformOrderId() != "" || a.GetIgnored() != "" ||
-			callback || a.GetFetch() != nil || a.GetOutcome() != nil || hasFollowUp(a),
+			callback || a.GetFetch() != nil || a.GetOutcome() != nil || hasFollowUp(a) || isAboutStore(a),
 			"it says neither that it is an order, or which it cancels, nor why it is ignored")
 		if a.GetFetch() != nil {
 			c.fetch(d, a.GetFetch())
@@ -34,6 +34,7 @@ func CheckResult(d *Description, answer proto.Message) error {
 			c.reported(a.GetOutcome())
 		}
 		c.followUp(a)
+		c.aboutStore(a)
 	case *PollResult:
 		c.polled(a)
 	case *pb.FindingsChunk:

@@ -1444,29 +1444,30 @@ type StoredPlatformPrice struct {
 
 // StoredStore is described in the API reference.
 type StoredStore struct {
-	Active             bool                      `json:"active"`                       // Whether the store is in operation
-	Address            *string                   `json:"address,omitzero"`             // Street address
-	City               string                    `json:"city"`                         // City of the store
-	ClosedOn           []StoredStoreClosedOn     `json:"closed_on,omitzero"`           // Platforms on which the store is closed for orders
-	ContactPhone       *string                   `json:"contact_phone,omitzero"`       // Phone number for customers
-	ExcludedPlatforms  []string                  `json:"excluded_platforms,omitzero"`  // The store is listed on every platform except these
-	GeoLatitude        *json.Number              `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
-	GeoLongitude       *json.Number              `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
-	HideFromUI         bool                      `json:"hide_from_ui"`                 // Whether websites and apps hide the name of the store
-	ID                 int64                     `json:"id"`                           // The hub's id of the store
-	IncludedPlatforms  []string                  `json:"included_platforms,omitzero"`  // The store is listed only on these platforms
-	MinDeliveryTime    *int64                    `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
-	MinOrderValue      *json.Number              `json:"min_order_value,omitzero"`     // Minimum amount of an online order
-	MinPickupTime      *int64                    `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
-	Name               string                    `json:"name"`                         // Name of the store
-	NotificationEmails []string                  `json:"notification_emails,omitzero"` // Email addresses to alert
-	NotificationPhones []string                  `json:"notification_phones,omitzero"` // Phone numbers to alert
-	OrderingEnabled    bool                      `json:"ordering_enabled"`             // Whether the store takes online orders
-	PlatformData       []StoredStorePlatformData `json:"platform_data,omitzero"`       // How platforms identify the store
-	RefID              string                    `json:"ref_id"`                       // Your identifier
-	Timings            []StoredStoreTimings      `json:"timings,omitzero"`             // Opening hours
-	Translations       []StoredStoreTranslations `json:"translations,omitzero"`        // Names in other languages
-	ZipCodes           []string                  `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
+	Active             bool                        `json:"active"`                       // Whether the store is in operation
+	Address            *string                     `json:"address,omitzero"`             // Street address
+	City               string                      `json:"city"`                         // City of the store
+	ClosedOn           []StoredStoreClosedOn       `json:"closed_on,omitzero"`           // Platforms on which the store is closed for orders
+	ContactPhone       *string                     `json:"contact_phone,omitzero"`       // Phone number for customers
+	ExcludedPlatforms  []string                    `json:"excluded_platforms,omitzero"`  // The store is listed on every platform except these
+	GeoLatitude        *json.Number                `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
+	GeoLongitude       *json.Number                `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
+	HideFromUI         bool                        `json:"hide_from_ui"`                 // Whether websites and apps hide the name of the store
+	ID                 int64                       `json:"id"`                           // The hub's id of the store
+	IncludedPlatforms  []string                    `json:"included_platforms,omitzero"`  // The store is listed only on these platforms
+	MinDeliveryTime    *int64                      `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
+	MinOrderValue      *json.Number                `json:"min_order_value,omitzero"`     // Minimum amount of an online order
+	MinPickupTime      *int64                      `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
+	Name               string                      `json:"name"`                         // Name of the store
+	NotificationEmails []string                    `json:"notification_emails,omitzero"` // Email addresses to alert
+	NotificationPhones []string                    `json:"notification_phones,omitzero"` // Phone numbers to alert
+	OrderingEnabled    bool                        `json:"ordering_enabled"`             // Whether the store takes online orders
+	PlatformData       []StoredStorePlatformData   `json:"platform_data,omitzero"`       // How platforms identify the store
+	PlatformStatus     []StoredStorePlatformStatus `json:"platform_status,omitzero"`     // The states that platforms report for the store
+	RefID              string                      `json:"ref_id"`                       // Your identifier
+	Timings            []StoredStoreTimings        `json:"timings,omitzero"`             // Opening hours
+	Translations       []StoredStoreTranslations   `json:"translations,omitzero"`        // Names in other languages
+	ZipCodes           []string                    `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
 }
 
 // StoredStoreClosedOn is described in the API reference.
@@ -1484,6 +1485,15 @@ type StoredStorePlatformData struct {
 	Name            string  `json:"name"`                       // The platform
 	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's identifier of the store
 	URL             *string `json:"url,omitzero"`               // URL of the store's page on the platform
+}
+
+// StoredStorePlatformStatus is described in the API reference.
+type StoredStorePlatformStatus struct {
+	Platform string  `json:"platform"`
+	Reason   *string `json:"reason,omitzero"` // The reason that the platform gave
+	Since    int64   `json:"since"`           // Time of the change on the platform, in milliseconds since 1970
+	State    string  `json:"state"`           // `open`, `closed` or `paused`
+	Until    *int64  `json:"until,omitzero"`  // Time at which the platform opens the store again, in milliseconds since 1970
 }
 
 // StoredStoreTimings is described in the API reference.

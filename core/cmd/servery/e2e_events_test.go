@@ -39,6 +39,7 @@ func newScenarioHub(t *testing.T) *scenarioHub {
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		installtest.Plugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
 	}
+	installtest.Plugin(t, plugins, "market", "../../pluginhost/testdata/market")
 	w := &scenarioHub{t: t, orders: map[string]int64{}}
 	w.env = onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
 		"SERVERY_PUBLISH_QUIET", "100ms",
@@ -198,6 +199,14 @@ func (w *scenarioHub) menuTriggers() []eventTrigger {
 				`{"location_ref_id":"S-1","platforms":["aggregator-c"],"action":"disable","turn_on_at":null}`)
 			return fields{"reference_id": closed["reference_id"], "platform": "aggregator-c", "action": "disable",
 				"status": true, "location_ref_id": "S-1"}
+		}},
+		{core.StorePlatformStatus, func() fields {
+			set := servery(w.t, w.env, "platform", "set", "bazaar", "--business", fmt.Sprint(w.client.business),
+				"--plugin", "market", "--secret", "signing_key=unused", "--secret", "feed_key=feedkeyvalue")
+			require.Zero(w.t, set.status, set.stderr)
+			w.callHub("POST", fmt.Sprintf("/channel/api/v1/bazaar/callback/feed/?business=%d&key=feedkeyvalue&"+
+				"store=S-1&state=paused", w.client.business), fields{})
+			return fields{"location_ref_id": "S-1", "platform": "bazaar", "state": "paused"}
 		}},
 	}
 }

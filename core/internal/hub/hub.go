@@ -190,6 +190,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Callbacks:           config.Plugins,
 		Fetches:             messages.New(db),
 		PlatformStores:      platforms.NewCallers(db),
+		PlatformViews:       availability.New(db),
 		Rejections:          newCallStore(db),
 		Publications:        publications.New(db),
 		Checklist:           consoleview.NewChecklist(db, config.Plugins),

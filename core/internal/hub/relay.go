@@ -58,7 +58,8 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
 	queue, stored, runs := newCallStore(h.db), orders.New(h.db), polls.New(h.db)
 	desk := callback.Desk{Intake: h.intake, Orders: stored, FollowUps: h.followUps, Actions: orders.NewActions(h.db),
-		Outcomes: h.outcomes, Stores: platforms.NewCallers(h.db), Rejections: queue, Log: h.log}
+		Outcomes: h.outcomes, Stores: platforms.NewCallers(h.db), Views: availability.New(h.db), Rejections: queue,
+		Log: h.log}
 	fetcher := webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched,
 		KeepLimit: maxFetched}, h.guard, clock)
 	h.relay = relay.NewEngine(limits, relay.Dependencies{

@@ -111,6 +111,7 @@ func (k *menuHarness) scramble(rt *rapid.T) {
 // scrambleStores changes the stores and their publications at random.
 func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), often func(string) bool) {
 	change(`DELETE FROM store_switches WHERE business_id = ?0`)
+	change(`DELETE FROM store_reports WHERE business_id = ?0`)
 	change(`DELETE FROM publications WHERE business_id = ?0`)
 	for _, ref := range []string{"s1", "s2"} {
 		slots := "[]"
@@ -127,6 +128,15 @@ func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), o
 			change(`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference,
 				at, turn_on_at) SELECT business_id, id, 'web', false, 'api', '', 'key:pos', ?1, now(), NULL FROM stores
 				WHERE business_id = ?0 AND ref_id = ?2`, core.NewID(noon), ref)
+		}
+		if !often("not reported") {
+			change(`INSERT INTO store_reports (business_id, store_id, platform, state, reason, since, until_at,
+				reported_at)
+				SELECT business_id, id, ?1, ?2, '', now(), ?3::timestamptz, now() FROM stores
+				WHERE business_id = ?0 AND ref_id = ?4`,
+				rapid.SampledFrom([]string{"web", "aggregator-a"}).Draw(rt, "reporter"),
+				rapid.SampledFrom([]string{"open", "closed", "paused"}).Draw(rt, "reported"),
+				rapid.SampledFrom([]any{nil, noon.Add(-time.Minute), noon.Add(time.Minute)}).Draw(rt, "until"), ref)
 		}
 		if !often("no menu") {
 			continue
@@ -233,7 +243,9 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 				reasons := k.offers(rt, s.RefID, platform.Name, s.ID)
 				place := console.Place{Listed: store.Listing{Excluded: s.Excluded,
 					Included: s.Included}.ListedOn(platform.Name), Active: s.Active, Ordering: s.Ordering,
-					Closed: stored.ClosureOn(platform.Name) != nil, NoItems: count(reasons, menu.Orderable) == 0,
+					Closed:      stored.ClosureOn(platform.Name) != nil,
+					ClosedThere: stored.ClosedBy(platform.Name, noon) != nil,
+					NoItems:     count(reasons, menu.Orderable) == 0,
 					PluginDown: platform.ServedBy != core.ServedByMerchant && !slices.Contains(working,
 						platform.ServedBy),
 					Hidden: s.Hidden, Open: open}

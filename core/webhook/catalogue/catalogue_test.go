@@ -165,6 +165,7 @@ func TestSchemasRejectInvalidEvents(t *testing.T) {
 		{core.WebhookRetry, "num_webhooks_retried", nil},
 		{core.FeatureAction, "order_id", "50012"},
 		{core.FeatureAction, "action", ""},
+		{core.StorePlatformStatus, "state", "busy"},
 	} {
 		assert.Error(t, eventtest.Validate(c.event, replaced(t, c.event, c.path, c.value)), "%s: %s as %v", c.event,
 			c.path, c.value)

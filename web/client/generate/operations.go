@@ -19,7 +19,7 @@ func (w *writer) operations() string {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			node, ok := item[method]
 			var o operation
-			if !ok || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || o.ID == "postCallback" {
+			if !ok || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || strings.Contains(path, "/callback/") {
 				continue
 			}
 			if o.Responses["200"].Content.json() != nil {

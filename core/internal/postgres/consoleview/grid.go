@@ -15,9 +15,10 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// gridColumns are the columns of a row store with its closed_on column.
+// gridColumns are the columns of a row store with its columns closed_on and platform_status.
 const gridColumns = bun.Safe(`store.id, store.ref_id, store.name, store.active, store.ordering_enabled,
-	store.hide_from_ui, store.excluded_platforms, store.included_platforms, store.timings, store.closed_on`)
+	store.hide_from_ui, store.excluded_platforms, store.included_platforms, store.timings, store.closed_on,
+	store.platform_status`)
 
 // GridRow is a row of gridColumns. It is exported because bun requires that.
 type GridRow struct {
@@ -31,12 +32,13 @@ type GridRow struct {
 	Included []string        `bun:"included_platforms,array"`
 	Timings  json.RawMessage `bun:"timings"`
 	ClosedOn json.RawMessage `bun:"closed_on"`
+	Reported json.RawMessage `bun:"platform_status"`
 }
 
 func (r GridRow) store() (console.GridStore, error) {
 	s := console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering,
 		Hidden:   r.Hidden,
-		Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn}
+		Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn, Reported: r.Reported}
 	if len(r.Timings) > 0 {
 		if err := json.Unmarshal(r.Timings, &s.Timings); err != nil {
 			return s, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)
@@ -64,7 +66,8 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
 		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
 		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,
-		"columns": gridColumns, "closed_on": storesdb.ClosedOn,
+		"columns": gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
+		"closed_there": closedThere(f.Local),
 	})).Scan(ctx, &rows); err != nil {
 		return grid, fmt.Errorf("reading the stores of the grid: %w", err)
 	}

@@ -43,7 +43,8 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 		"place_reason": placeReason, "business": business, "item": item.ID, "matching": matching,
 		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
 		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
-		"columns": gridColumns, "closed_on": storesdb.ClosedOn,
+		"columns": gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
+		"closed_there": closedThere(f.Local),
 	})).Scan(ctx, &rows); err != nil {
 		return nil, nil, fmt.Errorf("reading the stores of item %d: %w", item.ID, err)
 	}

@@ -1,11 +1,13 @@
 -- name: place_reason
 -- The first console.PlaceReason of the row store on the row platform, or ''. The row switch is null unless the store is
--- closed there. The row publication is null if the platform receives no menu.
+-- closed there. The row report is null unless the platform reports it as closed. The row publication is null if the
+-- platform receives no menu.
 CASE
     WHEN NOT ?listed_on THEN 'store_unlisted'
     WHEN NOT store.active THEN 'store_inactive'
     WHEN NOT store.ordering_enabled THEN 'no_orders'
     WHEN switch.store_id IS NOT NULL THEN 'closed'
+    WHEN report.store_id IS NOT NULL THEN 'closed_there'
     WHEN NOT (store.sells_everywhere OR ?sells_on) THEN 'no_items'
     WHEN platform.down THEN 'plugin_down'
     WHEN publication.state = 'failed' AND publication.published_at IS NULL THEN 'menu_failed'
@@ -21,6 +23,13 @@ CASE
     WHEN publication.available_at < 'infinity' THEN 'updating'
     ELSE ''
 END
+
+-- name: closed_there
+-- The condition on a row report that the row platform reports the row store as closed (store.PlatformStatus.Closed).
+report.store_id = store.id
+AND report.platform = platform.name
+AND report.state <> 'open'
+AND (report.until_at IS NULL OR report.until_at > ?now)
 
 -- name: place_tables
 -- Common table expressions of all stores on all platforms.
@@ -123,6 +132,7 @@ place AS MATERIALIZED (
         ?place_reason AS reason,
         CASE
             WHEN switch.store_id IS NOT NULL THEN extract(epoch FROM switch.turn_on_at - ?now)::bigint / 60
+            WHEN report.store_id IS NOT NULL THEN extract(epoch FROM report.until_at - ?now)::bigint / 60
             WHEN NOT store.open THEN store.opens_in
         END AS opens_in
     FROM store
@@ -132,6 +142,7 @@ place AS MATERIALIZED (
         AND switch.store_id = store.id
         AND switch.platform = platform.name
         AND NOT switch.open
+    LEFT JOIN store_reports report ON report.business_id = ?business AND ?closed_there
     LEFT JOIN publications publication
         ON platform.served_by <> 'own'
         AND publication.business_id = ?business
@@ -182,7 +193,7 @@ FROM (
     FROM (SELECT) one
     LEFT JOIN page ON true
 ) found
-LEFT JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
+LEFT JOIN (SELECT *, ?closed_on AS closed_on, ?platform_status AS platform_status FROM stores) store
     ON store.business_id = ?business AND store.id = found.id
 ORDER BY found.key, found.ref_id
 
@@ -243,6 +254,7 @@ place AS MATERIALIZED (
         AND switch.store_id = store.id
         AND switch.platform = platform.name
         AND NOT switch.open
+    LEFT JOIN store_reports report ON report.business_id = ?business AND ?closed_there
     LEFT JOIN publications publication
         ON platform.served_by <> 'own'
         AND publication.business_id = ?business
@@ -278,7 +290,7 @@ FROM (
     FROM (SELECT) one
     LEFT JOIN page ON true
 ) found
-LEFT JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
+LEFT JOIN (SELECT *, ?closed_on AS closed_on, ?platform_status AS platform_status FROM stores) store
     ON store.business_id = ?business AND store.id = found.id
 LEFT JOIN store_overrides override
     ON override.business_id = ?business

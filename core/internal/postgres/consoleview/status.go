@@ -34,6 +34,11 @@ var (
 	}))
 )
 
+// closedThere returns the condition on a row report that the platform has closed the store.
+func closedThere(now time.Time) bun.Safe {
+	return bun.Safe(queries.With("closed_there", postgres.Args{"now": now}))
+}
+
 // placeTables returns the common table expressions of the stores that a condition selects, on all platforms.
 // The expression sellsEverywhere may be true without a look at the items of the stores.
 func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time,

@@ -267,13 +267,16 @@ type StoreRow struct {
 	PlatformData       json.RawMessage `bun:"platform_data"`
 	Timings            json.RawMessage `bun:"timings"`
 	ClosedOn           json.RawMessage `bun:"closed_on"`
+	PlatformStatus     json.RawMessage `bun:"platform_status"`
 }
 
-// ClosedOn is the column of the platforms on which a store is closed (store.PlatformClosure).
-// StoreReadColumns are all columns that are read.
+// ClosedOn is the column of the platforms on which a store is closed (store.PlatformClosure). PlatformStatus is that of
+// the reports of platforms (store.PlatformStatus). StoreReadColumns are all columns that are read.
 var (
 	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
-	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn}))
+	PlatformStatus   = bun.Safe(queries.With("platform_status", nil))
+	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn,
+		"platform_status": PlatformStatus}))
 )
 
 // Stored converts a row to a store.
@@ -299,7 +302,7 @@ func (r StoreRow) Stored() (store.Stored, error) {
 		raw  json.RawMessage
 		into any
 	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings},
-		{r.ClosedOn, &s.ClosedOn}} {
+		{r.ClosedOn, &s.ClosedOn}, {r.PlatformStatus, &s.PlatformStatus}} {
 		if column.raw == nil {
 			continue
 		}

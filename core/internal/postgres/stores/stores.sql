@@ -16,6 +16,23 @@
     WHERE switch.business_id = stores.business_id AND switch.store_id = stores.id AND NOT switch.open
 )
 
+-- name: platform_status
+-- The reports of platforms about a row of stores (store.PlatformStatus).
+(
+    SELECT json_agg(
+        json_build_object(
+            'platform', report.platform,
+            'state', report.state,
+            'reason', report.reason,
+            'since', floor(extract(epoch FROM report.since) * 1000),
+            'until', coalesce(floor(extract(epoch FROM report.until_at) * 1000), 0)
+        )
+        ORDER BY report.platform
+    )
+    FROM store_reports report
+    WHERE report.business_id = stores.business_id AND report.store_id = stores.id
+)
+
 -- name: columns
 -- The columns of a store as it is read.
 id,
@@ -40,7 +57,8 @@ excluded_platforms,
 included_platforms,
 platform_data,
 timings,
-?closed_on AS closed_on
+?closed_on AS closed_on,
+?platform_status AS platform_status
 
 -- name: naming
 -- Locks the stores that name a platform in their lists or data.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strconv"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -61,6 +62,9 @@ type receipt struct {
 
 // Translate reads an order in XML, or a form whose field type says what it is.
 func (market) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	if query := request.GetQuery(); request.GetKind() == "feed" && query["state"] != "" {
+		return storeReport(url.Values{"store": {query["store"]}, "state": {query["state"]}})
+	}
 	if request.GetKind() == "feed" {
 		var sent feedOrder
 		if err := sdk.ReadXML(request, &sent); err != nil {
@@ -84,12 +88,26 @@ func (market) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 			sdk.Reply(200, "text/plain", []byte("HUB-ID goroutine 1 [running]: /src/market/main.go:42")))
 	case "outcome":
 		return sdk.Callback()
+	case "store":
+		return storeReport(form)
+	case "menu":
+		return sdk.RequestedMenu(form.Get("store"))
 	case "cancel":
 		return sdk.Cancelled(form.Get("id"), "changed their mind")
 	}
 	ignored, err := sdk.Ignored("a " + form.Get("type"))
 	ignored.Reply = sdk.Reply(410, "text/plain", []byte("gone"))
 	return ignored, err
+}
+
+// storeReport reads the state of a store. Its times are epoch milliseconds.
+func storeReport(form url.Values) (*sdk.Translation, error) {
+	states := map[string]pb.StoreState{"open": pb.StoreState_STORE_STATE_OPEN,
+		"closed": pb.StoreState_STORE_STATE_CLOSED, "paused": pb.StoreState_STORE_STATE_PAUSED}
+	at, _ := strconv.ParseInt(form.Get("at"), 10, 64) // 0: now
+	until, _ := strconv.ParseInt(form.Get("until"), 10, 64)
+	return sdk.ReportedStore(&sdk.StoreReport{PlatformStoreId: form.Get("store"), State: states[form.Get("state")],
+		Reason: form.Get("why"), OccurredAt: at, Until: until})
 }
 
 func placed(sent feedOrder, reply *sdk.InboundReply) (*sdk.Translation, error) {
