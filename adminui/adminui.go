@@ -94,6 +94,7 @@ type Config struct {
 	Orders     orders.Reader
 	Actions    orders.Actions
 	Plugins    Plugins
+	Logins     settings.Logins
 	Published  stores.Publications
 	Stores     stores.Reader
 	Menus      history.Menus
@@ -149,7 +150,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),
 		keys.Pages{Lister: db, Issuer: db, Clock: config.Clock}.Page(),
 		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, PersonalData: db,
-			Plugins: config.Plugins, BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
+			Plugins: config.Plugins, Logins: config.Logins, BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
 		checklist.Pages{Facts: config.Checklist, BaseURL: config.BaseURL}.Page(),
 		sandbox.Pages{Runner: config.Sandbox}.Page(),
 		trail.Page(),

@@ -24,7 +24,8 @@ const password = "correct horse battery"
 
 // newConsole returns the console of a fake hub.
 func newConsole(f *fake) *adminui.Console {
-	return adminui.New(adminui.Config{Accounts: newAccounts(f), Provider: f.provider, Database: f, Deliveries: f,
+	return adminui.New(adminui.Config{Accounts: newAccounts(f), Logins: fakeLogins{},
+		Provider: f.provider, Database: f, Deliveries: f,
 		Tester: f, Rotator: f, Orders: orderReader{f}, Actions: actionStub{f}, Plugins: pluginReader{f},
 		Published: publicationReader{f}, Stores: storeReader{f}, Menus: menuHistory{f},
 		Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},

@@ -147,6 +147,17 @@ func (f actionStub) SubmitChange(_ context.Context, _ string, r action.Request,
 	return core.ID{}, nil
 }
 
+// fakeLogins is an aggregator where merchants log in.
+type fakeLogins struct{}
+
+func (fakeLogins) LoginURL(context.Context, console.Login) (string, error) {
+	return "https://login.aggregator-a.example/oauth/authorize?response_type=code&state=s", nil
+}
+
+func (fakeLogins) RefreshToken(context.Context, console.Login, string, string) (secret, token string, err error) {
+	return "refresh_token", "granted", nil
+}
+
 func (pluginReader) CheckAddress(context.Context, string, string, string) error { return nil }
 
 func (f *fake) RequestPluginAction(_ context.Context, _ string, _ console.PluginAction, change access.Change) error {
@@ -335,7 +346,7 @@ func samplePlugins() []console.Plugin {
 					`"description":"the brand"}}}`),
 				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API",
 					Hosts: []string{"*.aggregator-a.example", "localhost"}}},
-				Tokens: []string{"partner", "another"},
+				Tokens: []string{"partner", "another"}, Logins: []string{"partner"},
 				Secrets: []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"},
 					{Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
 		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: minutesAgo(60), Starts: 1,

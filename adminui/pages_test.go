@@ -38,7 +38,8 @@ func sampleIDs(f *fake) map[string]string {
 
 // requiredQueries are the queries of pages that are not found without one.
 var requiredQueries = map[string]string{
-	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revisionIDs[0].String() + "/diff/": "?at=1",
+	"b/7/settings/platform/": "?name=tasty-eats", "b/7/settings/login/": "?name=tasty-eats&credential=partner",
+	"b/7/history/" + revisionIDs[0].String() + "/diff/":    "?at=1",
 	"b/7/history/" + revisionIDs[0].String() + "/restore/": "?at=0",
 }
 
@@ -214,6 +215,8 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 					assert.Equal(t, shell.SignInPath, to.Path, name)
 				case !role.AtLeast(r.Role):
 					assert.Equal(t, http.StatusForbidden, response.StatusCode, name)
+				case r.Method == http.MethodGet && to.Query().Has("done"): // it finishes what an earlier page began
+					assertMessage(t, pages, to.Query().Get("done"))
 				case r.Method == http.MethodGet:
 					assert.Equal(t, http.StatusOK, response.StatusCode, name)
 				case r.Path == shell.SignOutPath:

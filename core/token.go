@@ -13,6 +13,12 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
+// DeriveToken returns the value of a secret from NewToken for one purpose. No value reveals another, or the secret.
+func DeriveToken(purpose, secret string) string {
+	sum := sha256.Sum256([]byte(purpose + "/" + secret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // TokenHash returns the SHA-256 of a secret from NewToken. It identifies the secret without storing it. A slow hash is
 // unnecessary, because the secret cannot be guessed.
 func TokenHash(secret string) []byte {

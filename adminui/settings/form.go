@@ -66,6 +66,7 @@ func newFormView(v *shell.PageContext, platform console.PlatformSettings, about 
 			Cell: ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")}},
 			callFacts(v, platform, about.Inbound, base)...)
 		form.facts = append(form.facts, tokenFacts(v, platform, about.Tokens)...)
+		form.facts = append(form.facts, loginFacts(v, platform, about.Logins)...)
 		form.facts = append(form.facts, pollFacts(v, platform)...)
 	}
 	form.facts = append(form.facts, aliasFact(platform))

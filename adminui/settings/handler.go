@@ -50,6 +50,12 @@ type Plugins interface {
 	CheckAddress(ctx context.Context, plugin, endpoint, address string) error
 }
 
+// Logins sends merchants to aggregators to log in.
+type Logins interface {
+	LoginURL(ctx context.Context, login console.Login) (string, error)
+	RefreshToken(ctx context.Context, login console.Login, state, code string) (secret, token string, err error)
+}
+
 // Pages are the pages of settings.
 type Pages struct {
 	Platforms    Platforms
@@ -59,6 +65,7 @@ type Pages struct {
 	Aliases      Aliases
 	PersonalData PersonalData
 	Plugins      Plugins
+	Logins       Logins
 	BaseURL      string // of the hub for others; "": as in the request
 	Clock        core.Clock
 }
@@ -78,10 +85,13 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+"alias/remove/", access.Support, p.RemoveAlias),
 			shell.Get(path+"platform/", access.Viewer, p.One),
 			shell.Post(path+"platform/", access.Support, p.Save),
+			shell.Get(path+"login/", access.Support, p.LogIn),
+			shell.Get(path+"login/done/", access.Support, p.FinishLogin),
+			shell.Get(shell.PlatformLoginPath, access.Support, p.ReturnFromLogin),
 			shell.Post(path+"callback/", access.Support, p.CreateCallbackKey),
 			shell.Post(path+"callback/drop/", access.Support, p.DropCallbackKeys),
 		},
-		Done: map[string]string{"stored": text.Stored}}
+		Done: map[string]string{"stored": text.Stored, "login": text.LoggedIn}}
 }
 
 // platformLink returns the URL of the page of a platform.

@@ -10,8 +10,9 @@ import (
 
 // Names of cookies.
 const (
-	sessionCookie  = "servery"
-	providerCookie = "servery-begun"
+	sessionCookie       = "servery"
+	providerCookie      = "servery-begun"
+	platformLoginCookie = "servery-login"
 )
 
 func secure(c *fiber.Ctx) bool { return c.Secure() || c.Protocol() == "https" }
@@ -48,6 +49,14 @@ func SetSession(c *fiber.Ctx, token string) {
 
 // SessionOf returns the session token of a request.
 func SessionOf(c *fiber.Ctx) string { return cookieOf(c, sessionCookie) }
+
+// SetPlatformLogin sets the cookie with the state of a login at an aggregator. An empty value deletes it.
+func SetPlatformLogin(c *fiber.Ctx, value string, life time.Duration) {
+	setCookie(c, platformLoginCookie, value, life)
+}
+
+// PlatformLogin returns the state of a login at an aggregator.
+func PlatformLogin(c *fiber.Ctx) string { return cookieOf(c, platformLoginCookie) }
 
 // SetProviderState sets the cookie with the state of a sign-in with the identity provider. An empty value deletes it.
 func SetProviderState(c *fiber.Ctx, value string, life time.Duration) {

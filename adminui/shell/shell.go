@@ -41,6 +41,8 @@ const (
 	LivePath         = Root + "live/"
 	PluginsPath      = Root + "plugins/"
 	ProblemsPath     = Root + "problems/"
+	// The URL where aggregators redirect after a login of a merchant.
+	PlatformLoginPath = Root + "platform-login/"
 )
 
 // Businesses returns businesses sorted by name. nil among means all.

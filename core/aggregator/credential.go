@@ -41,6 +41,17 @@ func certificateOf(e *pb.Endpoint) relay.Certificate {
 	return relay.Certificate{Chain: e.GetCertificate(), Key: e.GetCertificateKey()}
 }
 
+// Credential returns a credential that a plugin declares.
+func (h *Host) Credential(plugin, name string) (relay.Credential, error) {
+	about := h.description(plugin)
+	for _, declared := range about.GetCredentials() {
+		if declared.GetName() == name {
+			return credentialOf(about, declared), nil
+		}
+	}
+	return relay.Credential{}, core.Errorf(core.NotFound, "the plugin %q has no credential %q", plugin, name)
+}
+
 // credentialOf converts a declared credential, which the SDK has checked.
 func credentialOf(about *sdk.Description, declared *sdk.Credential) relay.Credential {
 	if s := declared.GetSignature(); s != nil {
@@ -57,7 +68,8 @@ func credentialOf(about *sdk.Description, declared *sdk.Credential) relay.Creden
 	out := &relay.OAuth2{Endpoint: o.GetEndpoint(), Hosts: sdk.AllHosts(about), Path: o.GetPath(),
 		TokenURL: o.GetTokenUrl(), ClientID: o.GetClientId(), ClientSecret: o.GetClientSecret(),
 		RefreshToken: o.GetRefreshToken(), Scope: o.GetScope(), Parameters: o.GetParameters(),
-		InBody: o.GetAuthentication() == pb.ClientAuthentication_CLIENT_AUTHENTICATION_BODY,
+		InBody:       o.GetAuthentication() == pb.ClientAuthentication_CLIENT_AUTHENTICATION_BODY,
+		AuthorizeURL: o.GetAuthorizeUrl(), AuthorizeParameters: o.GetAuthorizeParameters(),
 		Header: sdk.TokenHeader(o), Template: sdk.TokenTemplate(o)}
 	if e := endpointOf(about, o.GetEndpoint()); e != nil {
 		out.Hosts, out.Certificate = e.GetHosts(), certificateOf(e)

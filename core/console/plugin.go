@@ -145,6 +145,7 @@ type PluginAbout struct {
 	Endpoints    []PluginEndpoint
 	Secrets      []PluginSecret
 	Tokens       []string // names of the credentials that are access tokens
+	Logins       []string // those of them whose refresh token comes from a login at the aggregator
 }
 
 // PluginEndpoint is an endpoint of the aggregator: its name, and the hosts that the manifest allows for it.

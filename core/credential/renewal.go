@@ -86,7 +86,7 @@ func (m *Manager) renewLeased(ctx context.Context, at entryKey,
 	if refreshToken == "" {
 		refreshToken = request.refreshToken
 	}
-	granted, record, err := request.send(ctx, m.Sender, refreshToken)
+	granted, record, err := request.send(ctx, m.Sender, request.grant(refreshToken))
 	if err != nil {
 		return tokens, record, errors.Join(err, m.Store.Release(ctx, at.Key, owner, err.Error()))
 	}

@@ -51,6 +51,11 @@ func resolve(r relay.TokenRequest) (t tokenRequest, err error) {
 			continue
 		}
 		value, of, err := r.Access.RequiredSecret(secret.name, r.Store)
+		if err != nil && secret.name == o.RefreshToken && o.AuthorizeURL != "" {
+			err = relay.MissingSettingError{Message: fmt.Sprintf(
+				"nobody has logged in at the aggregator for the credential %q: log in on the page of the platform",
+				r.Credential)}
+		}
 		if err != nil {
 			return t, err
 		}
@@ -100,15 +105,19 @@ func (t tokenRequest) secretNames() string {
 	return strings.Join(names, ", ")
 }
 
-// form returns the body of the token request (RFC 6749, 4.4.2 and 6).
-func (t tokenRequest) form(refreshToken string) url.Values {
-	form := url.Values{"grant_type": {"client_credentials"}}
+// grant returns the members of the token request that authorize it (RFC 6749, 4.4.2 and 6).
+func (t tokenRequest) grant(refreshToken string) url.Values {
+	if t.OAuth2.RefreshToken == "" {
+		return url.Values{"grant_type": {"client_credentials"}}
+	}
+	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}}
+}
+
+// form returns the body of the token request.
+func (t tokenRequest) form(grant url.Values) url.Values {
+	form := maps.Clone(grant)
 	for name, value := range t.OAuth2.Parameters {
 		form.Set(name, value)
-	}
-	if t.OAuth2.RefreshToken != "" {
-		form.Set("grant_type", "refresh_token")
-		form.Set("refresh_token", refreshToken)
 	}
 	if t.OAuth2.Scope != "" {
 		form.Set("scope", t.OAuth2.Scope)
@@ -124,12 +133,15 @@ func (t tokenRequest) form(refreshToken string) url.Values {
 
 // send makes the token request. The error says why there is no token; the record has no secrets.
 func (t tokenRequest) send(ctx context.Context, sender relay.Sender,
-	refreshToken string) (g grant, record *relay.Attempt, err error) {
-	form := t.form(refreshToken)
+	authorization url.Values) (g grant, record *relay.Attempt, err error) {
+	form := t.form(authorization)
 	request := relay.Request{Method: http.MethodPost, URL: t.url, Body: []byte(form.Encode()), Unmasked: true,
 		Certificate: t.certificate, Secrets: map[string]string{}, Headers: map[string]string{
 			"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}}
-	secrets := []string{t.clientSecret, refreshToken}
+	secrets := []string{t.clientSecret}
+	for _, name := range secretMembers {
+		secrets = append(secrets, form.Get(name))
+	}
 	if !form.Has("client_id") {
 		pair := url.QueryEscape(t.clientID) + ":" + url.QueryEscape(t.clientSecret)
 		basic := base64.StdEncoding.EncodeToString([]byte(pair))

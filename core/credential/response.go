@@ -89,10 +89,13 @@ func isRefusal(status int, code string) bool {
 		status == http.StatusBadRequest && slices.Contains(refusedCodes, code)
 }
 
+// secretMembers are the members of a token request that are secrets.
+var secretMembers = []string{"client_secret", "refresh_token", "code", "code_verifier"}
+
 // masked returns the record of a token request without its secrets and the tokens of its response.
 func masked(a relay.Attempt, form url.Values, secrets []string) *relay.Attempt {
 	form = cloneForm(form)
-	for _, name := range []string{"client_secret", "refresh_token"} {
+	for _, name := range secretMembers {
 		if form.Has(name) {
 			form.Set(name, webhook.Masked)
 		}

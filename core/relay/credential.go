@@ -38,6 +38,8 @@ type OAuth2 struct {
 	InBody                 bool   // client id and secret are in the body, not in a header
 	Scope                  string
 	Parameters             map[string]string
+	AuthorizeURL           string // where a merchant logs in for a RefreshToken; "": an operator sets it
+	AuthorizeParameters    map[string]string
 	Header, Template       string // of the plan's request; Template contains {token} once
 }
 

@@ -1371,8 +1371,12 @@ type OAuth2 struct {
 	Parameters     map[string]string    `protobuf:"bytes,10,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of the token request, such as audience
 	Header         string               `protobuf:"bytes,11,opt,name=header,proto3" json:"header,omitempty"`                                                                                   // of the plan's request; Authorization by default
 	Template       string               `protobuf:"bytes,12,opt,name=template,proto3" json:"template,omitempty"`                                                                               // has {token} once; "Bearer {token}" by default
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The https URL where a merchant logs in (RFC 6749, 4.1, with RFC 7636), with a host that an
+	// endpoint allows; only for TOKEN_GRANT_REFRESH_TOKEN. The hub then sets the secret refresh_token.
+	AuthorizeUrl        string            `protobuf:"bytes,13,opt,name=authorize_url,json=authorizeUrl,proto3" json:"authorize_url,omitempty"`
+	AuthorizeParameters map[string]string `protobuf:"bytes,14,rep,name=authorize_parameters,json=authorizeParameters,proto3" json:"authorize_parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // of that URL, such as access_type
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *OAuth2) Reset() {
@@ -1487,6 +1491,20 @@ func (x *OAuth2) GetTemplate() string {
 		return x.Template
 	}
 	return ""
+}
+
+func (x *OAuth2) GetAuthorizeUrl() string {
+	if x != nil {
+		return x.AuthorizeUrl
+	}
+	return ""
+}
+
+func (x *OAuth2) GetAuthorizeParameters() map[string]string {
+	if x != nil {
+		return x.AuthorizeParameters
+	}
+	return nil
 }
 
 // RequestSignature is a header with an HMAC of the request.
@@ -2069,7 +2087,7 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x06oauth2\x18\x03 \x01(\v2\x19.servery.plugin.v1.OAuth2H\x00R\x06oauth2\x12C\n" +
 	"\tsignature\x18\x04 \x01(\v2#.servery.plugin.v1.RequestSignatureH\x00R\tsignature\x123\n" +
 	"\x03jwt\x18\x05 \x01(\v2\x1f.servery.plugin.v1.JsonWebTokenH\x00R\x03jwtB\x06\n" +
-	"\x04kind\"\x96\x04\n" +
+	"\x04kind\"\xea\x05\n" +
 	"\x06OAuth2\x123\n" +
 	"\x05grant\x18\x01 \x01(\x0e2\x1d.servery.plugin.v1.TokenGrantR\x05grant\x12\x1a\n" +
 	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x12\x12\n" +
@@ -2085,8 +2103,13 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	" \x03(\v2).servery.plugin.v1.OAuth2.ParametersEntryR\n" +
 	"parameters\x12\x16\n" +
 	"\x06header\x18\v \x01(\tR\x06header\x12\x1a\n" +
-	"\btemplate\x18\f \x01(\tR\btemplate\x1a=\n" +
+	"\btemplate\x18\f \x01(\tR\btemplate\x12#\n" +
+	"\rauthorize_url\x18\r \x01(\tR\fauthorizeUrl\x12e\n" +
+	"\x14authorize_parameters\x18\x0e \x03(\v22.servery.plugin.v1.OAuth2.AuthorizeParametersEntryR\x13authorizeParameters\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1aF\n" +
+	"\x18AuthorizeParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x02\n" +
 	"\x10RequestSignature\x12\x16\n" +
@@ -2199,7 +2222,7 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 }
 
 var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(ValueRule)(0),            // 0: servery.plugin.v1.ValueRule
 	(TokenGrant)(0),           // 1: servery.plugin.v1.TokenGrant
@@ -2228,7 +2251,8 @@ var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(*InboundToken)(nil),      // 24: servery.plugin.v1.InboundToken
 	(*Limits)(nil),            // 25: servery.plugin.v1.Limits
 	nil,                       // 26: servery.plugin.v1.OAuth2.ParametersEntry
-	(*JsonWebToken)(nil),      // 27: servery.plugin.v1.JsonWebToken
+	nil,                       // 27: servery.plugin.v1.OAuth2.AuthorizeParametersEntry
+	(*JsonWebToken)(nil),      // 28: servery.plugin.v1.JsonWebToken
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	13, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
@@ -2244,24 +2268,25 @@ var file_servery_plugin_v1_description_proto_depIdxs = []int32{
 	17, // 10: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
 	20, // 11: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
 	21, // 12: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
-	27, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
+	28, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
 	1,  // 14: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
 	2,  // 15: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
 	26, // 16: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
-	3,  // 17: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
-	4,  // 18: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
-	5,  // 19: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
-	6,  // 20: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
-	7,  // 21: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	9,  // 22: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
-	8,  // 23: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
-	24, // 24: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
-	23, // 25: servery.plugin.v1.Inbound.shared:type_name -> servery.plugin.v1.SharedInbound
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	27, // 17: servery.plugin.v1.OAuth2.authorize_parameters:type_name -> servery.plugin.v1.OAuth2.AuthorizeParametersEntry
+	3,  // 18: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
+	4,  // 19: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
+	5,  // 20: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
+	6,  // 21: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
+	7,  // 22: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
+	9,  // 23: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	8,  // 24: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
+	24, // 25: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	23, // 26: servery.plugin.v1.Inbound.shared:type_name -> servery.plugin.v1.SharedInbound
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -2281,7 +2306,7 @@ func file_servery_plugin_v1_description_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
 			NumEnums:      10,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

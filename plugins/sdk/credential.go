@@ -146,12 +146,18 @@ func (c *validation) oauth2(at string, d *Description, o *OAuth2) {
 			"%s: path %q: must begin with a slash and have no host, query, fragment or '..'", at, o.GetPath())
 	} else {
 		c.check(o.GetPath() == "", "%s: path: needs an endpoint", at)
-		c.tokenURL(at, d, o.GetTokenUrl())
+		c.allowedURL(at+": token_url", d, o.GetTokenUrl())
 	}
-	for name := range o.GetParameters() {
-		taken := []string{"grant_type", "client_id", "client_secret", "refresh_token", "scope"}
-		c.check(name != "" && !slices.Contains(taken, name), "%s: parameters: %q is set by the hub", at, name)
+	c.parameters(at+": parameters", o.GetParameters(), "grant_type", "client_id", "client_secret", "refresh_token",
+		"scope", "code", "redirect_uri", "code_verifier")
+	c.check(refresh || o.GetAuthorizeUrl() == "", "%s: authorize_url: is only for the grant refresh_token", at)
+	c.check(o.GetAuthorizeUrl() != "" || len(o.GetAuthorizeParameters()) == 0,
+		"%s: authorize_parameters: need authorize_url", at)
+	if o.GetAuthorizeUrl() != "" {
+		c.allowedURL(at+": authorize_url", d, o.GetAuthorizeUrl())
 	}
+	c.parameters(at+": authorize_parameters", o.GetAuthorizeParameters(), "response_type", "client_id", "redirect_uri",
+		"scope", "state", "code_challenge", "code_challenge_method")
 	c.template(at+": template", TokenTemplate(o), TokenPlaceholder)
 }
 
@@ -160,19 +166,26 @@ func clientAuthenticationKnown(a pb.ClientAuthentication) bool {
 	return known
 }
 
-// tokenURL checks that a URL uses HTTPS, or HTTP on loopback, and a host that an endpoint allows.
-func (c *validation) tokenURL(at string, d *Description, address string) {
+// parameters checks that no parameter is one that the hub sets.
+func (c *validation) parameters(at string, parameters map[string]string, taken ...string) {
+	for name := range parameters {
+		c.check(name != "" && !slices.Contains(taken, name), "%s: %q is set by the hub", at, name)
+	}
+}
+
+// allowedURL checks that a URL uses HTTPS, or HTTP on loopback, and a host that an endpoint allows.
+func (c *validation) allowedURL(at string, d *Description, address string) {
 	u, err := url.Parse(address)
 	plain := err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
-	c.check(plain, "%s: token_url %q: must be a URL without query", at, address)
+	c.check(plain, "%s %q: must be a URL without query", at, address)
 	if !plain {
 		return
 	}
 	host := strings.ToLower(u.Hostname())
 	ip := net.ParseIP(host)
 	c.check(u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || ip != nil && ip.IsLoopback()),
-		"%s: token_url %q: must begin with https://", at, address)
-	c.check(AllowsHost(AllHosts(d), host), "%s: token_url: host %s is allowed by no endpoint", at, host)
+		"%s %q: must begin with https://", at, address)
+	c.check(AllowsHost(AllHosts(d), host), "%s: host %s is allowed by no endpoint", at, host)
 }
 
 // AllHosts returns the hosts that the endpoints of a description allow.

@@ -64,6 +64,19 @@ func TestInvalidCredentialsAreRejected(t *testing.T) {
 		`parameters: "grant_type" is set by the hub`: func(c declaredKinds) {
 			c.partner.Parameters = map[string]string{"grant_type": "password"}
 		},
+		"authorize_url: is only for the grant refresh_token": func(c declaredKinds) {
+			c.partner.AuthorizeUrl = "https://a.example.com/authorize"
+		},
+		"authorize_url: host evil.test is allowed by no endpoint": func(c declaredKinds) {
+			c.renewed.AuthorizeUrl = "https://evil.test/authorize"
+		},
+		"authorize_parameters: need authorize_url": func(c declaredKinds) {
+			c.renewed.AuthorizeParameters = map[string]string{"prompt": "login"}
+		},
+		`authorize_parameters: "state" is set by the hub`: func(c declaredKinds) {
+			c.renewed.AuthorizeUrl = "https://a.example.com/authorize"
+			c.renewed.AuthorizeParameters = map[string]string{"state": "x"}
+		},
 		"signature: template: has {host}, which is no placeholder": func(c declaredKinds) {
 			c.signed.Template = "{host}"
 		},

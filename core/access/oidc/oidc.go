@@ -4,9 +4,7 @@ package oidc
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -41,12 +39,6 @@ func New(config Config) *Provider {
 	return &Provider{config: config, client: &http.Client{Timeout: requestTimeout}}
 }
 
-// derive returns the value of a sign-in for one purpose. It hashes the secret, so that no value reveals another.
-func derive(purpose, secret string) string {
-	sum := sha256.Sum256([]byte(purpose + "/" + secret))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
 var errSignInMismatch = core.Errorf(core.Unauthenticated,
 	"this sign-in started in another browser or too long ago: restart it")
 
@@ -57,15 +49,15 @@ func (p *Provider) SignInURL(ctx context.Context, secret, back string) (string, 
 	if err != nil {
 		return "", err
 	}
-	return client.AuthCodeURL(derive("state", secret), oidc.Nonce(derive("nonce", secret)),
-		oauth2.S256ChallengeOption(derive("verifier", secret))), nil
+	return client.AuthCodeURL(core.DeriveToken("state", secret), oidc.Nonce(core.DeriveToken("nonce", secret)),
+		oauth2.S256ChallengeOption(core.DeriveToken("verifier", secret))), nil
 }
 
 // Verify checks the redirect from the provider and returns the verified e-mail address, in lower case. It returns
 // Unauthenticated if the sign-in did not start with the secret, and Forbidden if the provider does not confirm the
 // address. It returns Unavailable if the provider cannot be reached.
 func (p *Provider) Verify(ctx context.Context, secret, back, state, code string) (email string, err error) {
-	if secret == "" || subtle.ConstantTimeCompare([]byte(state), []byte(derive("state", secret))) != 1 {
+	if secret == "" || subtle.ConstantTimeCompare([]byte(state), []byte(core.DeriveToken("state", secret))) != 1 {
 		return "", errSignInMismatch
 	}
 	ctx = p.clientContext(ctx)
@@ -73,7 +65,7 @@ func (p *Provider) Verify(ctx context.Context, secret, back, state, code string)
 	if err != nil {
 		return "", err
 	}
-	tokens, err := client.Exchange(ctx, code, oauth2.VerifierOption(derive("verifier", secret)))
+	tokens, err := client.Exchange(ctx, code, oauth2.VerifierOption(core.DeriveToken("verifier", secret)))
 	if err != nil {
 		return "", forbidden("the identity provider did not accept the sign-in", err)
 	}
@@ -82,7 +74,7 @@ func (p *Provider) Verify(ctx context.Context, secret, back, state, code string)
 	if err != nil {
 		return "", forbidden("the identity provider sent an invalid identity", err)
 	}
-	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(derive("nonce", secret))) != 1 {
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(core.DeriveToken("nonce", secret))) != 1 {
 		return "", errSignInMismatch
 	}
 	var claims struct {

@@ -28,7 +28,8 @@ func (h *Hub) newConsole() *adminui.Console {
 		Orders: orders.New(h.db), Actions: h.actionDesk(), Plugins: pluginRegistry{h.db, h.config.Host},
 		Published: publications.New(h.db), Stores: stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
-		Clock: h.db.Clock(), Log: h.log,
+		Logins: logins{h.config.Host, platforms.New(h.db), outbound{h.keySetSender}},
+		Clock:  h.db.Clock(), Log: h.log,
 	}
 	h.config.Identity.configure(&config)
 	return adminui.New(config)

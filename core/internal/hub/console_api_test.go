@@ -71,7 +71,7 @@ func sessionOf(r apiResponse) string {
 func (b *browser) send(t *testing.T, request *http.Request) apiResponse {
 	t.Helper()
 	if b.session != "" {
-		request.Header.Set("Cookie", "servery="+b.session)
+		request.AddCookie(&http.Cookie{Name: "servery", Value: b.session})
 	}
 	response, err := b.hub.server.App.Test(request, -1)
 	require.NoError(t, err)

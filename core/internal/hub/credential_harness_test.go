@@ -81,7 +81,7 @@ func (g *guardedAggregator) grant(w http.ResponseWriter, r *http.Request, body s
 	}
 	g.token = fmt.Sprintf("granted-token-%d", len(g.tokens))
 	response := map[string]any{"access_token": g.token, "token_type": "Bearer", "expires_in": 600}
-	if renewal {
+	if renewal || form.Get("grant_type") == "authorization_code" && form.Get("code") != "code-without-refresh" {
 		g.refresh = fmt.Sprintf("granted-refresh-%d", len(g.tokens))
 		response["refresh_token"] = g.refresh
 	}
@@ -124,7 +124,7 @@ func newCredentialClient(t *testing.T, settings string) *credentialClient {
 	t.Helper()
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "credentialed", "./testdata/credentialed")
-	a := newPluginAPI(t, dir, unlimited)
+	a := newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
 	c := &credentialClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)),
 		aggregator: newGuardedAggregator(t, a.clock), secrets: map[string]string{"client_id": "the-client",
 			"client_secret": "secret-of-the-client", "refresh_token": "first-refresh-token",

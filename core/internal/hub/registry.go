@@ -178,6 +178,9 @@ func pluginAbout(about *sdk.Description) console.PluginAbout {
 		if o.GetOauth2() != nil {
 			out.Tokens = append(out.Tokens, o.GetName())
 		}
+		if o.GetOauth2().GetAuthorizeUrl() != "" {
+			out.Logins = append(out.Logins, o.GetName())
+		}
 	}
 	return out
 }

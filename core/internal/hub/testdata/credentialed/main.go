@@ -25,6 +25,12 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	renewed := sdk.ClientCredentials("renewed", "api", "/oauth/token", "client_id", "client_secret")
 	renewed.GetOauth2().Grant = pb.TokenGrant_TOKEN_GRANT_REFRESH_TOKEN
 	renewed.GetOauth2().RefreshToken = "refresh_token"
+	merchant := sdk.ClientCredentials("merchant", "api", "/oauth/token", "client_id", "client_secret")
+	merchant.GetOauth2().Grant = pb.TokenGrant_TOKEN_GRANT_REFRESH_TOKEN
+	merchant.GetOauth2().RefreshToken = "login_token"
+	merchant.GetOauth2().Scope = "stores menus"
+	merchant.GetOauth2().AuthorizeUrl = "https://127.0.0.1/oauth/authorize"
+	merchant.GetOauth2().AuthorizeParameters = map[string]string{"access_type": "offline"}
 	signed := sdk.Signed("signed", "X-Signature", "signing_key", "{method}\n{path}?{query}\n{timestamp}\n{body}")
 	signed.GetSignature().TimestampHeader = "X-Timestamp"
 	signed.GetSignature().Value = "v1={signature}"
@@ -41,9 +47,10 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		},
 		Secrets: []*pb.Secret{{Name: "certificate"}, {Name: "certificate_key"}, {Name: "client_id"},
 			{Name: "client_secret", PerStore: true}, {Name: "refresh_token"},
-			{Name: "signing_key"}},
+			{Name: "signing_key"}, {Name: "login_token"}},
 		Credentials: []*sdk.Credential{
-			sdk.ClientCredentials("partner", "api", "/oauth/token", "client_id", "client_secret"), renewed, signed},
+			sdk.ClientCredentials("partner", "api", "/oauth/token", "client_id", "client_secret"), renewed, signed,
+			merchant},
 	}, nil
 }
 
