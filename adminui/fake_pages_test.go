@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/action"
@@ -40,6 +42,20 @@ func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 		return filter.Fault != "" && r.HubFault != (filter.Fault == console.HubFault)
 	})
 	return firstN(list, filter.Limit), len(list), f.broken
+}
+
+func (f *fake) OrderRevisions(context.Context, core.BusinessID, int64) ([]console.OrderRevision, error) {
+	amount := core.Amount{Decimal: decimal.RequireFromString("12.5")}
+	return []console.OrderRevision{
+		{ChangeID: hostile, Reason: hostile + long, Actor: "platform:tasty", At: minutesAgo(6), Body: []byte("{}"),
+			Changes: order.UpdateSummary{
+				Items:   []order.ItemChange{{Change: order.LineAdded, Title: hostile, Quantity: 1}},
+				Amounts: []order.AmountChange{{Name: "order_total", Previous: amount, Value: amount}}}},
+		{ChangeID: "c-2", Note: hostile + long, Actor: "platform:tasty", At: minutesAgo(5)}}, f.broken
+}
+
+func (f *fake) PlacedOrder(context.Context, core.BusinessID, int64) ([]byte, error) {
+	return []byte(`{"order":{}}`), f.broken
 }
 
 func (f *fake) OrderFollowUps(context.Context, core.BusinessID, int64) ([]console.OrderFollowUp, error) {

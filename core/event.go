@@ -12,6 +12,7 @@ type EventType string
 const (
 	OrderPlaced            EventType = "order_placed"
 	OrderStatusUpdate      EventType = "order_status_update"
+	OrderUpdated           EventType = "order_updated"
 	OrderReleased          EventType = "order_released"
 	RiderStatusUpdate      EventType = "rider_status_update"
 	InventoryUpdate        EventType = "inventory_update"
@@ -35,7 +36,7 @@ var eventTypes = []struct {
 	{OrderPlaced, 18}, {OrderStatusUpdate, 60008}, {RiderStatusUpdate, 60012}, {InventoryUpdate, 60013},
 	{StoreCreation, 60014}, {StoreAction, 60015}, {ItemStateToggle, 12004}, {CatalogueTimingGroup, 60016},
 	{OptionStateToggle, 12005}, {HubMenuPublish, 12002}, {OrderItemsOOSProcessed, 60018}, {WebhookRetry, 0},
-	{FeatureAction, 0}, {OrderReleased, 0}, {StorePlatformStatus, 0},
+	{FeatureAction, 0}, {OrderReleased, 0}, {OrderUpdated, 0}, {StorePlatformStatus, 0},
 }
 
 // EventTypes returns every event type, in a fixed order.

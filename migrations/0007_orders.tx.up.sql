@@ -16,6 +16,7 @@ CREATE TABLE orders (
     flags             smallint NOT NULL,                -- their number
     events            integer NOT NULL,                 -- their number; the next one has the sequence after it
     placed_event      uuid NOT NULL,                    -- its body is the placed order
+    updated_event     uuid,                             -- its body is the order after the last update; null: none
     placed_by         text NOT NULL,                    -- such as key:shop
     scheduled_for     timestamptz,                      -- the requested time, if more than a day after placing
     unnotified        boolean NOT NULL DEFAULT false,   -- no active webhook received it when it was placed
@@ -135,11 +136,25 @@ CREATE INDEX pending_follow_ups_by_time ON pending_follow_ups (at);
 CREATE TABLE order_follow_ups (
     business_id bigint NOT NULL,
     order_id    bigint NOT NULL,
-    kind        text NOT NULL, -- courier or release
+    kind        text NOT NULL, -- courier, release or update
     note        text NOT NULL, -- why it changed nothing; '': it did
     actor       text NOT NULL, -- such as platform:deliveroo
     at          timestamptz NOT NULL,
     PRIMARY KEY (business_id, order_id, kind)
+);
+
+-- Changes of orders at their platforms. The bodies of the events are the changed orders.
+CREATE TABLE order_revisions (
+    business_id bigint NOT NULL,
+    order_id    bigint NOT NULL,
+    change_id   text NOT NULL, -- of the platform
+    event_id    uuid,          -- null: the change was rejected
+    reason      text NOT NULL, -- of the platform, for people
+    note        text NOT NULL, -- why it was rejected; '': it was not
+    changes     text NOT NULL, -- JSON: what changed
+    actor       text NOT NULL, -- such as platform:deliveroo
+    at          timestamptz NOT NULL,
+    PRIMARY KEY (business_id, order_id, change_id)
 );
 
 -- Repeats of orders with other content, which the hub did not apply. The latest of each order.

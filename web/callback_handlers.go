@@ -113,10 +113,7 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 	case message.FollowUp != nil:
 		orderID, err = s.followCallback(c, request.Caller, *message.FollowUp)
 	case message.Outcome != nil:
-		err = s.Actions.Settle(c.UserContext(), request.Business, request.Platform, *message.Outcome)
-		if err == nil {
-			err = respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
-		}
+		err = s.settleCallback(c, request.Caller, *message.Outcome)
 	case message.Fetch != nil:
 		err = s.Fetches.Add(c.UserContext(), request, message.Fetch.PlatformOrderID)
 		if err != nil {
@@ -174,6 +171,20 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 	}
 	return id, respond(c, http.StatusOK,
 		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
+}
+
+// settleCallback records the outcome of an action, and responds. The outcome may have a change of the order.
+func (s *Server) settleCallback(c *fiber.Ctx, caller relay.Caller, outcome relay.Outcome) error {
+	if outcome.FollowUp != nil {
+		_, err := s.FollowUps.Apply(c.UserContext(), caller.Business, *outcome.FollowUp)
+		if err != nil && core.CodeOf(err) != core.Conflict { // of an order that has ended
+			return err
+		}
+	}
+	if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, outcome); err != nil {
+		return err
+	}
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 }
 
 // followCallback applies what an aggregator sends about an order, and responds. The order may arrive later.

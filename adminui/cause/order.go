@@ -29,6 +29,7 @@ type OrderFacts struct {
 	Calls      []console.Call
 	Repeats    []console.OrderRepeat
 	FollowUps  []console.OrderFollowUp
+	Revisions  []console.OrderRevision
 	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
 	DeliveryLink func(webhook.DeliveryRecord) ui.Link
 	ResendButton func(webhook.DeliveryRecord) *ui.Button

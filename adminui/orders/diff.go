@@ -28,6 +28,11 @@ func (p Pages) bodies(c *fiber.Ctx, v *shell.PageContext) (link ui.Link, choice 
 		return link, choice, err
 	}
 	choice.Bodies = append(choice.Bodies, compare.Static("payload", text.OrderPayload, record.Relay))
+	revisions, err := p.revisionBodies(c.UserContext(), v, id)
+	if err != nil {
+		return link, choice, err
+	}
+	choice.Bodies = append(choice.Bodies, revisions...)
 	choice.Bodies = append(choice.Bodies, deliveries.BodiesOf(v, p.Bodies, found)...)
 	choice.Bodies = append(choice.Bodies, timeline.Bodies(calls, v.Zone)...)
 	return ui.Link{Href: v.Link(fmt.Sprintf("orders/%d/", id)), Label: fmt.Sprintf(text.OrderTitle, id)}, choice, nil

@@ -41,6 +41,8 @@ type Timeline interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	OrderRepeats(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRepeat, error)
 	OrderFollowUps(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderFollowUp, error)
+	OrderRevisions(ctx context.Context, business core.BusinessID, id int64) ([]console.OrderRevision, error)
+	PlacedOrder(ctx context.Context, business core.BusinessID, id int64) ([]byte, error)
 }
 
 // Notifier finds orders that no webhook received, and queues their delivery.
@@ -284,6 +286,9 @@ func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, r
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	if o.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
+		return o, err
+	}
+	if o.Revisions, err = p.Timeline.OrderRevisions(ctx, v.Business.ID, id); err != nil {
 		return o, err
 	}
 	if o.FollowUps, err = p.Timeline.OrderFollowUps(ctx, v.Business.ID, id); err != nil {

@@ -62,6 +62,7 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeate
 	}
 	addRepeats(line, o.Repeats)
 	addFollowUps(line, o.FollowUps)
+	addRevisions(line, o.Revisions, v.Business.Currency)
 	return line
 }
 

@@ -76,6 +76,8 @@ func messageOf(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 			Reason: cancellation.GetReason()}
 	case translation.GetCourier() != nil:
 		message.FollowUp = courierOf(subject.Platform, translation.GetCourier())
+	case translation.GetOrderUpdate() != nil:
+		message.FollowUp, err = updateOf(subject.Platform, translation.GetOrderUpdate())
 	case translation.GetRelease() != nil:
 		message.FollowUp = &order.FollowUp{Platform: subject.Platform,
 			PlatformOrderID: translation.GetRelease().GetPlatformOrderId(), Release: &order.Release{}}
@@ -97,7 +99,7 @@ func interpretCallback(ctx context.Context, plugin pluginhost.Plugin, subject pl
 	if err != nil {
 		return relay.Message{IsCallback: true}, err
 	}
-	outcome, err := outcomeOf(answer)
+	outcome, err := actionOutcome(subject.Platform, answer)
 	return relay.Message{IsCallback: true, Outcome: &outcome, Reply: replyOf(answer.GetReply())}, err
 }
 

@@ -204,7 +204,7 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	if err != nil {
 		return relay.Outcome{}, err
 	}
-	return outcomeOf(outcome)
+	return actionOutcome(call.Platform, outcome)
 }
 
 var outcomeStates = map[pb.OutcomeState]relay.OutcomeState{

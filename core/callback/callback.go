@@ -88,9 +88,13 @@ func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (
 			PlatformOrderID: m.Cancellation.PlatformOrderID, Reason: m.Cancellation.Reason})
 		return refused("the cancellation is stored", err)
 	case m.FollowUp != nil:
-		result, err := d.FollowUps.Apply(ctx, caller.Business, *m.FollowUp)
-		return refused(result.Text, err)
+		return d.follow(ctx, caller, *m.FollowUp)
 	case m.Outcome != nil:
+		if m.Outcome.FollowUp != nil {
+			if _, err := d.follow(ctx, caller, *m.Outcome.FollowUp); err != nil {
+				return "", err
+			}
+		}
 		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
 	case m.Report != nil:
 		return d.settle(ctx, caller, *m.Report)
@@ -123,6 +127,12 @@ func ApplyStore(ctx context.Context, stores PlatformStores, views PlatformViews,
 		return "nothing to do: the hub knows this report, or a newer one", err
 	}
 	return "the state of the store is recorded", err
+}
+
+// follow applies what a platform sent about an order.
+func (d Desk) follow(ctx context.Context, caller relay.Caller, f order.FollowUp) (string, error) {
+	result, err := d.FollowUps.Apply(ctx, caller.Business, f)
+	return refused(result.Text, err)
 }
 
 // settle applies an outcome that a poll or a fetch found.

@@ -73,7 +73,11 @@ var permanent = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.To
 func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	response relay.Response) (relay.Outcome, error) {
 	if call.Kind != relay.InboundFetch {
-		return f.Plugins.Interpret(ctx, call, settings, response)
+		outcome, err := f.Plugins.Interpret(ctx, call, settings, response)
+		if err == nil && outcome.FollowUp != nil {
+			_, err = f.Desk.follow(ctx, callerOf(call), *outcome.FollowUp)
+		}
+		return outcome, err
 	}
 	in, err := f.Requests.Request(call)
 	if err != nil {

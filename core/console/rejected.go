@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+
+	"github.com/servery-hub/servery/core/order"
 )
 
 // RejectedOrder is a rejected order. Fields that the body did not contain are empty.
@@ -66,4 +68,15 @@ type OrderFollowUp struct {
 	Note  string // why it changed nothing; "": it did
 	Actor string
 	At    time.Time
+}
+
+// OrderRevision is a change of an order at its platform.
+type OrderRevision struct {
+	ChangeID string
+	Reason   string
+	Note     string // why it was rejected; "": it was not
+	Changes  order.UpdateSummary
+	Actor    string
+	At       time.Time
+	Body     []byte // the changed order; nil: rejected
 }

@@ -27,7 +27,7 @@ var kept = map[string]bool{
 	"ref_order_id": true, "reference": true, "reference_id": true, "srvr_trx_id": true, "state": true, "status": true,
 	"store_id": true, "tags": true, "timestamp": true, "title": true,
 	"store/name": true, "store/address": true, "ext_platforms/name": true, "external_channel/name": true,
-	"flags/code": true, "flags/path": true,
+	"flags/code": true, "flags/path": true, "items/change": true, "amounts/name": true,
 }
 
 // Scrub returns a stored JSON object without personal data. Amounts, items, ids and states remain, and so does the

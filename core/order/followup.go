@@ -18,6 +18,7 @@ type FollowUp struct {
 	PlatformOrderID string         `json:"-"`
 	Courier         *CourierReport `json:"courier,omitzero"`
 	Release         *Release       `json:"release,omitzero"`
+	Update          *Update        `json:"update,omitzero"`
 }
 
 // Release says that the kitchen may prepare an order now.
@@ -45,8 +46,11 @@ type Location struct {
 
 // Kind names what a follow-up has.
 func (f FollowUp) Kind() string {
-	if f.Release != nil {
+	switch {
+	case f.Release != nil:
 		return "release"
+	case f.Update != nil:
+		return "update"
 	}
 	return "courier"
 }
@@ -61,6 +65,11 @@ func (f *FollowUp) Check(now time.Time) error {
 	p.required("platform_order_id", f.PlatformOrderID, maxName)
 	if f.Courier != nil {
 		f.Courier.check(p, now)
+	}
+	if f.Update != nil {
+		if err := f.Update.check(p); err != nil {
+			return err
+		}
 	}
 	return v.Err()
 }

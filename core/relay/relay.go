@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/outcome"
 )
 
@@ -292,6 +293,7 @@ type Outcome struct {
 	CallID          core.ID
 	Action          string
 	PlatformOrderID string
+	FollowUp        *order.FollowUp // set if the action has changed the order
 }
 
 // OutcomeState is the meaning of a response.

@@ -15,9 +15,10 @@ import (
 
 // orderEvent is an order event from A (README.md).
 type orderEvent struct {
-	Event  string `json:"event"`
-	Reason string `json:"reason"` // of a cancellation
-	Order  struct {
+	Event    string `json:"event"`
+	Reason   string `json:"reason"`    // of a cancellation
+	ChangeID string `json:"change_id"` // of order.updated
+	Order    struct {
 		ID              flexibleString `json:"id"`
 		OutletID        string         `json:"outlet_id"`
 		OutletReference string         `json:"outlet_reference"`
@@ -78,7 +79,7 @@ type payment struct {
 	Reference string      `json:"reference"`
 }
 
-// Translate translates a new order, its release or a cancellation.
+// Translate translates an order, a change of it, its release or a cancellation.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	var sent orderEvent
 	if err := sdk.ReadJSON("orders", request.GetBody(), &sent); err != nil {
@@ -86,7 +87,7 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	o := &sent.Order
 	switch {
-	case !slices.Contains([]string{"order.created", "order.cancelled", "order.released"}, sent.Event):
+	case !slices.Contains([]string{"order.created", "order.updated", "order.cancelled", "order.released"}, sent.Event):
 		return sdk.Ignored("event " + sent.Event + " brings no order")
 	case o.ID == "":
 		return nil, sdk.Refusef("orders: order.id is required")
@@ -98,6 +99,8 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 		return nil, sdk.Refusef("orders: order.outlet_reference or order.outlet_id is required")
 	case len(o.Lines) == 0:
 		return nil, sdk.Refusef("orders: order.lines must not be empty")
+	case sent.Event == "order.updated" && sent.ChangeID == "":
+		return nil, sdk.Refusef("orders: change_id is required")
 	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: string(o.ID), StoreRefId: o.OutletReference, PlatformStoreId: o.OutletID,
@@ -122,6 +125,10 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	for _, p := range o.Payments {
 		order.Payment = append(order.Payment,
 			&pb.Payment{Option: p.Method, Amount: string(p.Amount), SrvrTrxId: p.Reference})
+	}
+	if sent.Event == "order.updated" {
+		return sdk.Updated(&sdk.OrderUpdate{PlatformOrderId: string(o.ID), ChangeId: sent.ChangeID,
+			Reason: sent.Reason, Order: order})
 	}
 	return sdk.Placed(order)
 }

@@ -177,6 +177,7 @@ type ActionOutcome struct {
 	PlatformOrderId string                 `protobuf:"bytes,5,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"` // of a callback
 	IdempotencyKey  string                 `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`      // of a callback: the key of its action, if the aggregator returns it
 	Reply           *InboundReply          `protobuf:"bytes,7,opt,name=reply,proto3" json:"reply,omitempty"`                                              // to a callback
+	OrderUpdate     *OrderUpdate           `protobuf:"bytes,8,opt,name=order_update,json=orderUpdate,proto3" json:"order_update,omitempty"`               // set if the action has changed the order
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -260,6 +261,13 @@ func (x *ActionOutcome) GetReply() *InboundReply {
 	return nil
 }
 
+func (x *ActionOutcome) GetOrderUpdate() *OrderUpdate {
+	if x != nil {
+		return x.OrderUpdate
+	}
+	return nil
+}
+
 var File_servery_plugin_v1_action_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_action_proto_rawDesc = "" +
@@ -278,7 +286,7 @@ const file_servery_plugin_v1_action_proto_rawDesc = "" +
 	"\r_wearing_mask\"\x84\x01\n" +
 	"\x18InterpretCallbackRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
-	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xab\x02\n" +
+	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xee\x02\n" +
 	"\rActionOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12%\n" +
@@ -286,7 +294,8 @@ const file_servery_plugin_v1_action_proto_rawDesc = "" +
 	"\x06action\x18\x04 \x01(\tR\x06action\x12*\n" +
 	"\x11platform_order_id\x18\x05 \x01(\tR\x0fplatformOrderId\x12'\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x125\n" +
-	"\x05reply\x18\a \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x05reply\x18\a \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05reply\x12A\n" +
+	"\forder_update\x18\b \x01(\v2\x1e.servery.plugin.v1.OrderUpdateR\vorderUpdateB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_action_proto_rawDescOnce sync.Once
@@ -310,6 +319,7 @@ var file_servery_plugin_v1_action_proto_goTypes = []any{
 	(*InboundRequest)(nil),           // 5: servery.plugin.v1.InboundRequest
 	(OutcomeState)(0),                // 6: servery.plugin.v1.OutcomeState
 	(*InboundReply)(nil),             // 7: servery.plugin.v1.InboundReply
+	(*OrderUpdate)(nil),              // 8: servery.plugin.v1.OrderUpdate
 }
 var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	3, // 0: servery.plugin.v1.ActionRequest.call:type_name -> servery.plugin.v1.Call
@@ -318,11 +328,12 @@ var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	5, // 3: servery.plugin.v1.InterpretCallbackRequest.request:type_name -> servery.plugin.v1.InboundRequest
 	6, // 4: servery.plugin.v1.ActionOutcome.state:type_name -> servery.plugin.v1.OutcomeState
 	7, // 5: servery.plugin.v1.ActionOutcome.reply:type_name -> servery.plugin.v1.InboundReply
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	8, // 6: servery.plugin.v1.ActionOutcome.order_update:type_name -> servery.plugin.v1.OrderUpdate
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_action_proto_init() }

@@ -217,6 +217,7 @@ type Translation struct {
 	//	*Translation_Outcome
 	//	*Translation_StoreReport
 	//	*Translation_MenuRequest
+	//	*Translation_OrderUpdate
 	//	*Translation_Courier
 	//	*Translation_Release
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
@@ -334,6 +335,15 @@ func (x *Translation) GetMenuRequest() *MenuRequest {
 	return nil
 }
 
+func (x *Translation) GetOrderUpdate() *OrderUpdate {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_OrderUpdate); ok {
+			return x.OrderUpdate
+		}
+	}
+	return nil
+}
+
 func (x *Translation) GetCourier() *CourierReport {
 	if x != nil {
 		if x, ok := x.Meaning.(*Translation_Courier); ok {
@@ -395,6 +405,10 @@ type Translation_MenuRequest struct {
 	MenuRequest *MenuRequest `protobuf:"bytes,9,opt,name=menu_request,json=menuRequest,proto3,oneof"`
 }
 
+type Translation_OrderUpdate struct {
+	OrderUpdate *OrderUpdate `protobuf:"bytes,10,opt,name=order_update,json=orderUpdate,proto3,oneof"`
+}
+
 type Translation_Courier struct {
 	Courier *CourierReport `protobuf:"bytes,11,opt,name=courier,proto3,oneof"`
 }
@@ -418,6 +432,8 @@ func (*Translation_Outcome) isTranslation_Meaning() {}
 func (*Translation_StoreReport) isTranslation_Meaning() {}
 
 func (*Translation_MenuRequest) isTranslation_Meaning() {}
+
+func (*Translation_OrderUpdate) isTranslation_Meaning() {}
 
 func (*Translation_Courier) isTranslation_Meaning() {}
 
@@ -984,6 +1000,77 @@ func (x *CourierLocation) GetAt() int64 {
 	return 0
 }
 
+// OrderUpdate is an order as it is after a change by the customer or the aggregator. It
+// can arrive before its order, and more than once.
+type OrderUpdate struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	PlatformOrderId string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
+	ChangeId        string                 `protobuf:"bytes,2,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"` // of this change; a repeat has the same
+	Reason          string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`                     // for people
+	// The whole order. Its store, order_type and delivery_type stay as they were.
+	Order         *NewOrder `protobuf:"bytes,4,opt,name=order,proto3" json:"order,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrderUpdate) Reset() {
+	*x = OrderUpdate{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderUpdate) ProtoMessage() {}
+
+func (x *OrderUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrderUpdate.ProtoReflect.Descriptor instead.
+func (*OrderUpdate) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *OrderUpdate) GetPlatformOrderId() string {
+	if x != nil {
+		return x.PlatformOrderId
+	}
+	return ""
+}
+
+func (x *OrderUpdate) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *OrderUpdate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *OrderUpdate) GetOrder() *NewOrder {
+	if x != nil {
+		return x.Order
+	}
+	return nil
+}
+
 // OrderRelease says that the kitchen may prepare an order now. It can arrive before its
 // order, and more than once.
 type OrderRelease struct {
@@ -995,7 +1082,7 @@ type OrderRelease struct {
 
 func (x *OrderRelease) Reset() {
 	*x = OrderRelease{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1094,7 @@ func (x *OrderRelease) String() string {
 func (*OrderRelease) ProtoMessage() {}
 
 func (x *OrderRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1107,7 @@ func (x *OrderRelease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderRelease.ProtoReflect.Descriptor instead.
 func (*OrderRelease) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OrderRelease) GetPlatformOrderId() string {
@@ -1064,7 +1151,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1163,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1176,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -1272,7 +1359,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1371,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1384,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Customer) GetName() string {
@@ -1344,7 +1431,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1443,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1456,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Address) GetLine_1() string {
@@ -1443,7 +1530,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1542,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1555,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -1534,7 +1621,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1546,7 +1633,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1559,7 +1646,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -1617,7 +1704,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1716,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1729,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{18}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -1684,7 +1771,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1783,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[19]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1796,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{19}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Payment) GetOption() string {
@@ -1752,7 +1839,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1851,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[20]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1864,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{20}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -1853,7 +1940,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1865,7 +1952,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[21]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +1965,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{21}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1963,7 +2050,7 @@ type OrderStatusRequest struct {
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2062,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[22]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2075,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{22}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -2069,7 +2156,7 @@ type ItemsOOSRequest struct {
 
 func (x *ItemsOOSRequest) Reset() {
 	*x = ItemsOOSRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2081,7 +2168,7 @@ func (x *ItemsOOSRequest) String() string {
 func (*ItemsOOSRequest) ProtoMessage() {}
 
 func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[23]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2094,7 +2181,7 @@ func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
 func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{23}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ItemsOOSRequest) GetCall() *Call {
@@ -2152,7 +2239,7 @@ type ItemsOOSOutcome struct {
 
 func (x *ItemsOOSOutcome) Reset() {
 	*x = ItemsOOSOutcome{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2251,7 @@ func (x *ItemsOOSOutcome) String() string {
 func (*ItemsOOSOutcome) ProtoMessage() {}
 
 func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[24]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2264,7 @@ func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
 func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{24}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ItemsOOSOutcome) GetState() OutcomeState {
@@ -2229,7 +2316,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe4\x05\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
@@ -2238,7 +2325,9 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05fetch\x18\x06 \x01(\v2\x18.servery.plugin.v1.FetchH\x00R\x05fetch\x12>\n" +
 	"\aoutcome\x18\a \x01(\v2\".servery.plugin.v1.ReportedOutcomeH\x00R\aoutcome\x12C\n" +
 	"\fstore_report\x18\b \x01(\v2\x1e.servery.plugin.v1.StoreReportH\x00R\vstoreReport\x12C\n" +
-	"\fmenu_request\x18\t \x01(\v2\x1e.servery.plugin.v1.MenuRequestH\x00R\vmenuRequest\x12<\n" +
+	"\fmenu_request\x18\t \x01(\v2\x1e.servery.plugin.v1.MenuRequestH\x00R\vmenuRequest\x12C\n" +
+	"\forder_update\x18\n" +
+	" \x01(\v2\x1e.servery.plugin.v1.OrderUpdateH\x00R\vorderUpdate\x12<\n" +
 	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x12;\n" +
 	"\arelease\x18\f \x01(\v2\x1f.servery.plugin.v1.OrderReleaseH\x00R\arelease\x125\n" +
 	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
@@ -2284,7 +2373,12 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x0fCourierLocation\x12\x1a\n" +
 	"\blatitude\x18\x01 \x01(\tR\blatitude\x12\x1c\n" +
 	"\tlongitude\x18\x02 \x01(\tR\tlongitude\x12\x0e\n" +
-	"\x02at\x18\x03 \x01(\x03R\x02at\":\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\"\xa1\x01\n" +
+	"\vOrderUpdate\x12*\n" +
+	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x1b\n" +
+	"\tchange_id\x18\x02 \x01(\tR\bchangeId\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x121\n" +
+	"\x05order\x18\x04 \x01(\v2\x1b.servery.plugin.v1.NewOrderR\x05order\":\n" +
 	"\fOrderRelease\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\"\xe2\a\n" +
 	"\bNewOrder\x12*\n" +
@@ -2430,7 +2524,7 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 }
 
 var file_servery_plugin_v1_order_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(StoreState)(0),                 // 0: servery.plugin.v1.StoreState
 	(*TranslateRequest)(nil),        // 1: servery.plugin.v1.TranslateRequest
@@ -2445,71 +2539,74 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*Cancellation)(nil),            // 10: servery.plugin.v1.Cancellation
 	(*CourierReport)(nil),           // 11: servery.plugin.v1.CourierReport
 	(*CourierLocation)(nil),         // 12: servery.plugin.v1.CourierLocation
-	(*OrderRelease)(nil),            // 13: servery.plugin.v1.OrderRelease
-	(*NewOrder)(nil),                // 14: servery.plugin.v1.NewOrder
-	(*Customer)(nil),                // 15: servery.plugin.v1.Customer
-	(*Address)(nil),                 // 16: servery.plugin.v1.Address
-	(*OrderItem)(nil),               // 17: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),             // 18: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),             // 19: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),                 // 20: servery.plugin.v1.Payment
-	(*Order)(nil),                   // 21: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil),      // 22: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),      // 23: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),         // 24: servery.plugin.v1.ItemsOOSRequest
-	(*ItemsOOSOutcome)(nil),         // 25: servery.plugin.v1.ItemsOOSOutcome
-	nil,                             // 26: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                             // 27: servery.plugin.v1.InboundRequest.HeadersEntry
-	nil,                             // 28: servery.plugin.v1.InboundReply.HeadersEntry
-	(*Call)(nil),                    // 29: servery.plugin.v1.Call
-	(*ReportedOutcome)(nil),         // 30: servery.plugin.v1.ReportedOutcome
-	(*Plan)(nil),                    // 31: servery.plugin.v1.Plan
-	(*Response)(nil),                // 32: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 33: servery.plugin.v1.OutcomeState
+	(*OrderUpdate)(nil),             // 13: servery.plugin.v1.OrderUpdate
+	(*OrderRelease)(nil),            // 14: servery.plugin.v1.OrderRelease
+	(*NewOrder)(nil),                // 15: servery.plugin.v1.NewOrder
+	(*Customer)(nil),                // 16: servery.plugin.v1.Customer
+	(*Address)(nil),                 // 17: servery.plugin.v1.Address
+	(*OrderItem)(nil),               // 18: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),             // 19: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),             // 20: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),                 // 21: servery.plugin.v1.Payment
+	(*Order)(nil),                   // 22: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil),      // 23: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),      // 24: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),         // 25: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),         // 26: servery.plugin.v1.ItemsOOSOutcome
+	nil,                             // 27: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                             // 28: servery.plugin.v1.InboundRequest.HeadersEntry
+	nil,                             // 29: servery.plugin.v1.InboundReply.HeadersEntry
+	(*Call)(nil),                    // 30: servery.plugin.v1.Call
+	(*ReportedOutcome)(nil),         // 31: servery.plugin.v1.ReportedOutcome
+	(*Plan)(nil),                    // 32: servery.plugin.v1.Plan
+	(*Response)(nil),                // 33: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 34: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	29, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	30, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	2,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	26, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	27, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	14, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	27, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	28, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	15, // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
 	10, // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
 	8,  // 6: servery.plugin.v1.Translation.callback:type_name -> servery.plugin.v1.ActionCallback
 	6,  // 7: servery.plugin.v1.Translation.fetch:type_name -> servery.plugin.v1.Fetch
-	30, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
+	31, // 8: servery.plugin.v1.Translation.outcome:type_name -> servery.plugin.v1.ReportedOutcome
 	4,  // 9: servery.plugin.v1.Translation.store_report:type_name -> servery.plugin.v1.StoreReport
 	5,  // 10: servery.plugin.v1.Translation.menu_request:type_name -> servery.plugin.v1.MenuRequest
-	11, // 11: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
-	13, // 12: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
-	9,  // 13: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	0,  // 14: servery.plugin.v1.StoreReport.state:type_name -> servery.plugin.v1.StoreState
-	31, // 15: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	29, // 16: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	2,  // 17: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	32, // 18: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	28, // 19: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	12, // 20: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
-	15, // 21: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	17, // 22: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	19, // 23: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	19, // 24: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	19, // 25: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	20, // 26: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	16, // 27: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	18, // 28: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	17, // 29: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
-	29, // 30: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	21, // 31: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	29, // 32: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	21, // 33: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	29, // 34: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	21, // 35: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	33, // 36: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	13, // 11: servery.plugin.v1.Translation.order_update:type_name -> servery.plugin.v1.OrderUpdate
+	11, // 12: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
+	14, // 13: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
+	9,  // 14: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
+	0,  // 15: servery.plugin.v1.StoreReport.state:type_name -> servery.plugin.v1.StoreState
+	32, // 16: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	30, // 17: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	2,  // 18: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	33, // 19: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	29, // 20: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	12, // 21: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
+	15, // 22: servery.plugin.v1.OrderUpdate.order:type_name -> servery.plugin.v1.NewOrder
+	16, // 23: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	18, // 24: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	20, // 25: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	20, // 26: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	20, // 27: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	21, // 28: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	17, // 29: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	19, // 30: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	18, // 31: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	30, // 32: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 33: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	30, // 34: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 35: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	30, // 36: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 37: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	34, // 38: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	39, // [39:39] is the sub-list for method output_type
+	39, // [39:39] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -2529,18 +2626,19 @@ func file_servery_plugin_v1_order_proto_init() {
 		(*Translation_Outcome)(nil),
 		(*Translation_StoreReport)(nil),
 		(*Translation_MenuRequest)(nil),
+		(*Translation_OrderUpdate)(nil),
 		(*Translation_Courier)(nil),
 		(*Translation_Release)(nil),
 	}
-	file_servery_plugin_v1_order_proto_msgTypes[13].OneofWrappers = []any{}
-	file_servery_plugin_v1_order_proto_msgTypes[17].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[14].OneofWrappers = []any{}
+	file_servery_plugin_v1_order_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,6 +1,9 @@
 package sdk
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Preparing is the status of an order whose kitchen has started.
 const Preparing = "Preparing"
@@ -10,12 +13,17 @@ var courierStatuses = []string{"ASSIGNED", "UNASSIGNED", "AT-STORE", "OUT-FOR-DE
 	"NO-RIDER-FOUND"}
 
 // hasFollowUp reports whether a translation is about an order that is elsewhere.
-func hasFollowUp(t *Translation) bool { return t.GetCourier() != nil || t.GetRelease() != nil }
+func hasFollowUp(t *Translation) bool {
+	return t.GetCourier() != nil || t.GetRelease() != nil || t.GetOrderUpdate() != nil
+}
 
 // followUp checks what a translation says about an order that is elsewhere.
 func (c *validation) followUp(t *Translation) {
 	if courier := t.GetCourier(); courier != nil {
 		c.courier(courier)
+	}
+	if update := t.GetOrderUpdate(); update != nil {
+		c.orderUpdate(update)
 	}
 	if release := t.GetRelease(); release != nil {
 		c.check(release.GetPlatformOrderId() != "", "release: platform_order_id: is required")
@@ -30,5 +38,23 @@ func (c *validation) courier(r *CourierReport) {
 	c.fields("courier.", r.ProtoReflect())
 	if at := r.GetLocation(); at != nil {
 		c.check(at.GetLatitude() != "" && at.GetLongitude() != "", "courier.location: needs latitude and longitude")
+	}
+}
+
+// maxChangeID bounds the id of a change, in bytes.
+const maxChangeID = 255
+
+func (c *validation) orderUpdate(u *OrderUpdate) {
+	c.check(u.GetPlatformOrderId() != "", "order_update: platform_order_id: is required")
+	c.check(u.GetChangeId() != "" && len(u.GetChangeId()) <= maxChangeID,
+		"order_update: change_id: is required, with at most %d bytes", maxChangeID)
+	c.check(u.GetOrder() != nil, "order_update: order: is required")
+	if u.GetOrder() == nil {
+		return
+	}
+	c.check(u.GetOrder().GetPlatformOrderId() == u.GetPlatformOrderId(),
+		"order_update: order.platform_order_id: must be that of the update")
+	if err := CheckOrder(u.GetOrder()); err != nil {
+		c.list = append(c.list, fmt.Errorf("order_update: order: %w", err))
 	}
 }

@@ -4,9 +4,35 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
+
+func TestOrderUpdateIsWhole(t *testing.T) {
+	for says, spoil := range map[string]func(*sdk.OrderUpdate){
+		"": func(*sdk.OrderUpdate) {},
+		"platform_order_id: must be that of the update": func(u *sdk.OrderUpdate) { u.PlatformOrderId = "T-2" },
+		"change_id: is required":                        func(u *sdk.OrderUpdate) { u.ChangeId = "" },
+		"order: is required":                            func(u *sdk.OrderUpdate) { u.Order = nil },
+		"order: items: at least one is required":        func(u *sdk.OrderUpdate) { u.Order.Items = nil },
+	} {
+		update := &sdk.OrderUpdate{PlatformOrderId: "T-1", ChangeId: "c", Order: &sdk.NewOrder{PlatformOrderId: "T-1",
+			StoreRefId: "s", Items: []*pb.OrderItem{{RefId: "soup", Quantity: 1}}}}
+		spoil(update)
+		translation, err := sdk.Updated(update)
+		require.NoError(t, err)
+		for _, answer := range []proto.Message{translation,
+			&sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, OrderUpdate: update}} {
+			if err := sdk.CheckResult(&sdk.Description{}, answer); says == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, says)
+			}
+		}
+	}
+}
 
 func TestReleaseNeedsItsOrder(t *testing.T) {
 	for id, valid := range map[string]bool{"T-1": true, "": false} {

@@ -43,6 +43,9 @@ func CheckResult(d *Description, answer proto.Message) error {
 				FindingEntity(f), f.GetRefId())
 		}
 	case interface{ GetState() pb.OutcomeState }:
+		if action, ok := answer.(*ActionOutcome); ok && action.GetOrderUpdate() != nil {
+			c.orderUpdate(action.GetOrderUpdate())
+		}
 		state := a.GetState()
 		_, named := pb.OutcomeState_name[int32(state)]
 		c.check(named && state != pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED, "the outcome's state %d is none", state)

@@ -74,6 +74,7 @@ type (
 	// ReportedOutcome is an outcome that the aggregator reports later; see Reported.
 	ReportedOutcome = pb.ReportedOutcome
 	CourierReport   = pb.CourierReport
+	OrderUpdate     = pb.OrderUpdate
 	CourierLocation = pb.CourierLocation
 	// ItemsOOSOutcome is the outcome of a report of items out of stock.
 	ItemsOOSOutcome = pb.ItemsOOSOutcome
@@ -247,6 +248,11 @@ func Cancelled(platformOrderID, reason string) (*Translation, error) {
 // courier. It is for orders that the aggregator delivers.
 func Courier(report *CourierReport) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Courier{Courier: report}}, nil
+}
+
+// Updated returns the translation of an inbound request that changes an order.
+func Updated(update *OrderUpdate) (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_OrderUpdate{OrderUpdate: update}}, nil
 }
 
 // Released returns the translation of an inbound request that lets the kitchen

@@ -230,6 +230,12 @@ func (w *scenarioHub) orderTriggers() []eventTrigger {
 				"order": fields{"id": w.itsOrder("aggregator-a")}})
 			return fields{"order_id": w.orders["aggregator-a"]}
 		}},
+		{core.OrderUpdated, func() fields {
+			w.message("aggregator-a", fields{"event": "order.updated", "change_id": "c-1", "reason": "sold out",
+				"order": fields{"id": w.itsOrder("aggregator-a"), "outlet_reference": "S-1",
+					"lines": []any{fields{"sku": "dal", "name": "Dal", "qty": 7, "unit_price": 9.5}}}})
+			return fields{"order.details.id": w.orders["aggregator-a"], "update.change_id": "c-1"}
+		}},
 		{core.OrderItemsOOSProcessed, func() fields {
 			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization,
 				nil).Object(w.t)

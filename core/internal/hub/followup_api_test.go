@@ -148,3 +148,65 @@ func TestPluginWithoutPreparingIsNotCalled(t *testing.T) {
 	require.Equal(t, "skipped: the plugin does not report that the kitchen has started", calls[0])
 	require.Contains(t, calls[1], "done")
 }
+
+// changed sends a change of an order that has these items now.
+func (m *mirrorClient) changed(id, change, items string) apiResponse {
+	m.t.Helper()
+	return m.event(fmt.Sprintf(`{"order_update":{"platform_order_id":%[1]q,"change_id":%[2]q,"reason":"sold out",`+
+		`"order":{"platform_order_id":%[1]q,"platform_store_id":"x","customer":{"name":"Zoe Ng"},"items":[%[3]s]}}}`,
+		id, change, items))
+}
+
+func TestPlatformChangesAnOrder(t *testing.T) {
+	m := newMirrorClient(t)
+	m.subscribe("order_updated")
+	early := m.changed("U-1", "c-1", `{"ref_id":"dal","quantity":"3","line_id":"L-1"}`)
+	require.Contains(t, early.text, "is applied when it arrives")
+	id := m.delivered("U-1", "partner")
+	changed := m.changed("U-1", "c-2", `{"ref_id":"dal","quantity":"1","line_id":"L-1"},`+
+		`{"ref_id":"tea","title":"Tea","price":"2","quantity":"1","line_id":"L-2"}`)
+	require.Equal(t, 200, changed.status, changed.text)
+	require.Contains(t, changed.text, "the order is changed")
+	again := m.changed("U-1", "c-2", `{"ref_id":"dal","quantity":"9"}`)
+	require.Contains(t, again.text, "known already, nothing changed")
+	events := m.awaitOrderEvents(3)
+	for _, arrival := range m.orders.Arrivals()[1:3] {
+		eventtest.Check(t, core.OrderUpdated, arrival.Body)
+	}
+	first, second := events[1], events[2]
+	require.Equal(t, []any{"c-1", "quantity", 2.0, 3.0, 28.5}, []any{hubtest.Lookup(first, "update.change_id"),
+		hubtest.Lookup(element(hubtest.Lookup(first, "update.items"), 0), "change"),
+		hubtest.Lookup(element(hubtest.Lookup(first, "update.items"), 0), "prev_quantity"),
+		hubtest.Lookup(element(hubtest.Lookup(first, "update.items"), 0), "quantity"),
+		hubtest.Lookup(first, "order.details.order_subtotal")})
+	require.Equal(t, []any{float64(id), "s1", "partner", "added", "Tea"}, []any{
+		hubtest.Lookup(second, "order.details.id"), hubtest.Lookup(second, "order.store.merchant_ref_id"),
+		hubtest.Lookup(element(hubtest.Lookup(second, "order.details.ext_platforms"), 0), "delivery_type"),
+		hubtest.Lookup(element(hubtest.Lookup(second, "update.items"), 1), "change"),
+		hubtest.Lookup(element(hubtest.Lookup(second, "update.items"), 1), "title")})
+
+	order := m.ok("GET", oneOrder(id), "").body
+	require.Len(t, hubtest.Lookup(order, "order.items"), 2)
+	require.Equal(t, "Zoe Ng", hubtest.Lookup(order, "customer.name"))
+	m.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
+	_, call := m.call(1)
+	require.Equal(t, "tea", hubtest.Lookup(element(hubtest.Lookup(call, "order.items"), 1), "ref_id"))
+	page := m.orderPage(id)
+	for _, shown := range []string{"Changed by the platform", "Dal: 3, now 1", "Tea added: 1", "sold out"} {
+		require.Contains(t, page, shown)
+	}
+	diff := m.sam.get(t, shell.BusinessLink(m.tenant.ID, fmt.Sprintf("orders/%d/diff/", id))).text
+	for _, shown := range []string{"Order as placed", "Order after the change c-1"} {
+		require.Contains(t, diff, shown)
+	}
+
+	m.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
+	late := m.changed("U-1", "c-3", `{"ref_id":"dal","quantity":"1"}`)
+	require.Equal(t, 409, late.status, late.text)
+	require.Contains(t, late.text, "the order is Completed, so it can no longer change")
+	require.Contains(t, m.orderPage(id), "Change rejected")
+	wrong := m.changed("U-1", "c-4", `{"ref_id":"dal","quantity":"0"}`)
+	require.Equal(t, 400, wrong.status, wrong.text)
+	m.awaitOrderEvents(5)
+	require.Len(t, m.orders.Arrivals(), 5, "nothing was sent twice")
+}

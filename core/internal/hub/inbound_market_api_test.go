@@ -149,10 +149,13 @@ func TestSignedFormsCarryEveryKindOfMessage(t *testing.T) {
 	queued := m.send("POST", fmt.Sprintf(actionRoute, "bazaar"),
 		fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
 	require.Equal(t, 200, queued.status, queued.text)
-	outcome := m.event("n-4", "type", "outcome", "id", "M-1", "phone", "4155550100")
+	outcome := m.event("n-4", "type", "outcome", "id", "M-1", "phone", "4155550100", "change", "c-1", "store", "s1",
+		"item", "dal", "count", "5")
 	require.Equal(t, []any{200, `{"seen":true}`}, []any{outcome.status, outcome.text})
 	require.Equal(t, "4155550100", hubtest.Lookup(m.ok("GET",
 		fmt.Sprintf("/external/api/v1/actions/%s/", queued.body["reference"]), "").body, "customer_phone"))
+	items := hubtest.Lookup(m.ok("GET", oneOrder(id), "").body, "order.items").([]any)
+	require.Equal(t, 5.0, hubtest.Lookup(items[0], "quantity"), "the outcome has also changed the order")
 	unknown := m.event("n-5", "type", "outcome", "id", "M-9")
 	require.Equal(t, 404, unknown.status, unknown.text)
 	require.NotContains(t, unknown.text, "seen", "a failure is never answered with the plugin's response")

@@ -74,6 +74,8 @@ func (c *customerHarness) fill(id int64) {
 			VALUES (?, ?, 'coupon CANARY10', 'key:pos', 1, now(), now())`,
 		`INSERT INTO order_follow_ups (business_id, order_id, kind, note, actor, at)
 			VALUES (?, ?, 'courier', 'Zoë Canarybird is no courier', 'platform:b', now())`,
+		`INSERT INTO order_revisions (business_id, order_id, change_id, event_id, reason, note, changes, actor, at)
+			VALUES (?, ?, 'c-1', NULL, 'Zoë Canarybird called', 'canary', '{}', 'platform:b', now())`,
 		`INSERT INTO pending_follow_ups (business_id, platform, platform_order_id, id, content, at)
 			SELECT business_id, platform, platform_order_id, gen_random_uuid(), '{"name":"Zoë Canarybird"}', now()
 			FROM orders WHERE business_id = ? AND id = ?`,
@@ -177,7 +179,8 @@ func TestErasureLeavesNoCanaryInAnyTable(t *testing.T) {
 		"order_states.message", "pending_cancellations.reason", "plugin_faults.stack", "plugin_faults.text",
 		"plugin_set_aside.fault", "problems.note", "rejected_orders.reason", "rider_statuses.rider_name",
 		"rider_statuses.rider_phone", "saved_views.filters", "saved_views.name", "order_repeats.differences",
-		"order_follow_ups.note", "pending_follow_ups.content", "rider_statuses.location"} {
+		"order_follow_ups.note", "order_revisions.reason",
+		"order_revisions.note", "pending_follow_ups.content", "rider_statuses.location"} {
 		require.Contains(t, before, column, "the test stores it")
 	}
 	var amounts string

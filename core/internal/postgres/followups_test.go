@@ -174,3 +174,45 @@ func TestReleaseIsPublishedOnceForEachOrder(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.Empty(t, h.notes(ended))
 }
+
+func (h *followUpHarness) change(ref, change, items string) (order.FollowUpResult, error) {
+	h.clock.Advance(time.Millisecond)
+	return h.store.Apply(context.Background(), h.business, order.FollowUp{Platform: "b", PlatformOrderID: ref,
+		Update: &order.Update{ChangeID: change, Order: []byte(fmt.Sprintf(
+			`{"platform":"b","platform_order_id":%q,"store_ref_id":"-","items":[%s]}`, ref, items))}})
+}
+
+func TestChangesOfAnOrderAreBoundedAndRepeatable(t *testing.T) {
+	h := newFollowUpHarness(t)
+	h.arrive("U-1", partnerDelivery)
+	for i := range 100 {
+		_, err := h.change("U-1", fmt.Sprint("c-", i), fmt.Sprintf(`{"ref_id":"curry","price":1,"quantity":%d}`, i+1))
+		require.NoError(t, err)
+	}
+	_, err := h.change("U-1", "c-100", `{"ref_id":"curry","price":1,"quantity":1}`)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	again, err := h.change("U-1", "c-5", `{"ref_id":"curry","price":1,"quantity":1}`)
+	require.NoError(t, err)
+	require.Contains(t, again.Text, "nothing changed")
+	require.Len(t, pgtest.EventBodies(t, h.db, core.OrderUpdated), 100)
+}
+
+func TestRejectedChangeIsRecordedAndTriedAgain(t *testing.T) {
+	h := newFollowUpHarness(t)
+	id := h.arrive("U-2", partnerDelivery)
+	unpriced := `{"ref_id":"unknown","quantity":1}`
+	_, err := h.change("U-2", "c-1", unpriced)
+	require.Equal(t, core.Invalid, core.CodeOf(err), err)
+	revisions, err := consoleview.New(h.db).OrderRevisions(t.Context(), h.business, id)
+	require.NoError(t, err)
+	require.Len(t, revisions, 1)
+	require.Contains(t, revisions[0].Note, "price")
+	require.Empty(t, pgtest.EventBodies(t, h.db, core.OrderUpdated))
+	_, err = h.change("U-2", "c-1", `{"ref_id":"unknown","price":4,"quantity":1}`)
+	require.NoError(t, err)
+	revisions, err = consoleview.New(h.db).OrderRevisions(t.Context(), h.business, id)
+	require.NoError(t, err)
+	require.Len(t, revisions, 1)
+	require.Empty(t, revisions[0].Note)
+	require.Contains(t, string(revisions[0].Body), "unknown")
+}

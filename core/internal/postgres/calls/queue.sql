@@ -81,7 +81,7 @@ LEFT JOIN orders ON orders.business_id = claimed.business_id AND orders.id = cla
 LEFT JOIN LATERAL (
     SELECT body
     FROM events
-    WHERE id = orders.placed_event AND business_id = orders.business_id
+    WHERE id = coalesce(orders.updated_event, orders.placed_event) AND business_id = orders.business_id
     LIMIT 1
 ) event ON true
 LEFT JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id

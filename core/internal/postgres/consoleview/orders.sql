@@ -167,6 +167,21 @@ FROM order_follow_ups
 WHERE business_id = ?business AND order_id = ?order
 ORDER BY at
 
+-- name: order_revisions
+-- The changes of an order at its platform, the earliest first, with the changed orders.
+SELECT revision.change_id, revision.reason, revision.note, revision.changes, revision.actor, revision.at, event.body
+FROM order_revisions revision
+LEFT JOIN events event ON event.business_id = revision.business_id AND event.id = revision.event_id
+WHERE revision.business_id = ?business AND revision.order_id = ?order
+ORDER BY revision.at, revision.event_id
+
+-- name: placed_order
+-- The content of an order when it was placed.
+SELECT event.body
+FROM orders
+JOIN events event ON event.business_id = orders.business_id AND event.id = orders.placed_event
+WHERE orders.business_id = ?business AND orders.id = ?order
+
 -- name: arrivals
 -- How the order_placed events of orders arrived. A delivery is created with its event, whose id carries the time of
 -- the order, so that older rows are not read.

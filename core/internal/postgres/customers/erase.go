@@ -270,7 +270,7 @@ func (s Store) scrubEvents(ctx context.Context, tx bun.Conn, business core.Busin
 		if err != nil {
 			return nil, quoted, err
 		}
-		if e.Type == core.OrderPlaced {
+		if e.Type == core.OrderPlaced || e.Type == core.OrderUpdated {
 			placed = append(placed, body)
 		}
 		ids, bodies[i] = append(ids, e.ID), s.db.Compress(customer.Scrub(body))

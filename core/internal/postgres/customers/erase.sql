@@ -126,6 +126,13 @@ cancelled AS (
     DELETE FROM pending_cancellations
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)
 ),
+revised AS (
+    UPDATE order_revisions
+    SET
+        reason = '',
+        note = ''
+    WHERE business_id = ?business AND order_id = ANY (?orders::bigint[])
+),
 waiting AS (
     DELETE FROM pending_follow_ups
     WHERE business_id = ?business AND (platform, platform_order_id) IN (SELECT platform, platform_order_id FROM named)

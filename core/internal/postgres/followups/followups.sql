@@ -59,12 +59,61 @@ FROM orders
 WHERE business_id = ?business AND id = ?order AND erased_at IS NULL
 ON CONFLICT DO NOTHING
 
--- name: lock_order
--- The order of a follow-up, locked.
-SELECT orders.platform, coalesce(sent.alias, ''), orders.platform_order_id, orders.state, store.ref_id
+-- name: order_of
+-- The order of a follow-up, with the event that has its present content.
+SELECT
+    orders.platform,
+    coalesce(sent.alias, ''),
+    orders.platform_order_id,
+    orders.state,
+    store.ref_id,
+    orders.order_type,
+    orders.delivery_type,
+    orders.is_bulk_order,
+    orders.created_at,
+    coalesce(orders.updated_event, orders.placed_event),
+    orders.erased_at IS NOT NULL
 FROM orders
 JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
 LEFT JOIN platform_aliases sent
     ON sent.business_id = orders.business_id AND sent.platform = orders.platform AND sent.sent
 WHERE orders.business_id = ?business AND orders.id = ?order
+
+-- name: lock_order
+-- include: order_of
 FOR UPDATE OF orders
+
+-- name: read_event
+SELECT body
+FROM events
+WHERE business_id = ?business AND id = ?event
+
+-- name: find_revision
+-- How many changes an order has, and whether one of them was applied before.
+SELECT count(*), coalesce(bool_or(change_id = ?change AND event_id IS NOT NULL), false)
+FROM order_revisions
+WHERE business_id = ?business AND order_id = ?order
+
+-- name: store_revision
+-- Stores a change of an order. It replaces a rejected one.
+INSERT INTO order_revisions (business_id, order_id, change_id, event_id, reason, note, changes, actor, at)
+VALUES (?business, ?order, ?change, ?event, ?reason, ?note, ?changes, ?actor, ?now)
+ON CONFLICT (business_id, order_id, change_id) DO UPDATE
+SET
+    event_id = excluded.event_id,
+    note = excluded.note,
+    changes = excluded.changes,
+    at = excluded.at
+
+-- name: apply_revision
+-- Makes a revision the present content of its order.
+UPDATE orders
+SET
+    updated_event = ?event,
+    flags = ?flags,
+    updated_at = ?now,
+    customer_hashes = CASE
+        WHEN customer_hashes IS NOT NULL
+            THEN ARRAY(SELECT DISTINCT unnest(customer_hashes || ?hashes::bigint[]) ORDER BY 1)
+    END
+WHERE business_id = ?business AND id = ?order

@@ -14,14 +14,14 @@ import (
 
 // applyRelease publishes that the kitchen may prepare an order, once.
 func (s Store) applyRelease(ctx context.Context, to target, f order.FollowUp) (text string, err error) {
-	text = "the order is released"
 	err = outbox.RunKeyed(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		subject, state, err := s.lock(ctx, tx, to)
+		text = "the order is released"
+		locked, err := s.read(ctx, tx, queries.With("lock_order", to.args()), to)
 		if err != nil {
 			return err
 		}
 		now := s.db.Clock().Now()
-		body, err := order.Released(subject, state, now)
+		body, err := order.Released(locked.Subject, locked.State, now)
 		if err != nil {
 			return err
 		}
@@ -39,13 +39,22 @@ func (s Store) applyRelease(ctx context.Context, to target, f order.FollowUp) (t
 	return text, err
 }
 
-// lock locks the order of a follow-up.
-func (s Store) lock(ctx context.Context, tx bun.Conn, to target) (subject order.Subject, state order.State, err error) {
-	subject.OrderID = to.id
-	if err := tx.QueryRowContext(ctx, queries.With("lock_order", postgres.Args{"business": to.business,
-		"order": to.id})).Scan(&subject.Platform, &subject.EventAlias, &subject.PlatformOrderID, &state,
-		&subject.StoreRefID); err != nil {
-		return subject, state, fmt.Errorf("locking the order of a follow-up: %w", err)
+// storedOrder is the order of a follow-up.
+type storedOrder struct {
+	order.Original
+	content core.ID // the event whose body is its present content
+	erased  bool    // its personal data
+}
+
+// args are the arguments of the statements order_of and lock_order.
+func (t target) args() postgres.Args { return postgres.Args{"business": t.business, "order": t.id} }
+
+// read reads the order of a follow-up by one of these statements.
+func (s Store) read(ctx context.Context, in bun.IDB, query string, of target) (o storedOrder, err error) {
+	o.OrderID = of.id
+	if err := in.QueryRowContext(ctx, query).Scan(&o.Platform, &o.EventAlias, &o.PlatformOrderID, &o.State,
+		&o.StoreRefID, &o.Kind, &o.Mode, &o.Bulk, &o.Created, &o.content, &o.erased); err != nil {
+		return o, fmt.Errorf("reading the order of a follow-up: %w", err)
 	}
-	return subject, state, nil
+	return o, nil
 }

@@ -176,6 +176,10 @@ func (s Store) applyStored(ctx context.Context, w waitingFollowUp) error {
 	_, err := s.apply(ctx, w.target, w.FollowUp)
 	switch core.CodeOf(err) {
 	case core.Conflict, core.Invalid, core.NotFound:
+		if w.Update != nil { // recorded as a rejected revision
+			err = nil
+			break
+		}
 		err = s.record(ctx, w.target, w.FollowUp, core.PublicMessage(err))
 	}
 	if err != nil {
@@ -190,8 +194,11 @@ func (s Store) applyStored(ctx context.Context, w waitingFollowUp) error {
 
 // apply applies a follow-up to its order, and returns its outcome for people.
 func (s Store) apply(ctx context.Context, to target, f order.FollowUp) (string, error) {
-	if f.Release != nil {
+	switch {
+	case f.Release != nil:
 		return s.applyRelease(ctx, to, f)
+	case f.Update != nil:
+		return s.applyUpdate(ctx, to, f)
 	}
 	return s.applyCourier(ctx, to, f)
 }

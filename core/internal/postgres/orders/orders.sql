@@ -44,6 +44,9 @@ reports AS (
 repeats AS (
     DELETE FROM order_repeats WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
+revised AS (
+    DELETE FROM order_revisions WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
+),
 followed AS (
     DELETE FROM order_follow_ups WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
@@ -136,7 +139,8 @@ SELECT
         WHERE report.business_id = orders.business_id AND report.order_id = orders.id
     )
 FROM orders
-JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
+JOIN events event
+    ON event.id = coalesce(orders.updated_event, orders.placed_event) AND event.business_id = orders.business_id
 WHERE orders.business_id = ?business AND orders.id = ?order AND (?platform = '' OR orders.platform = ?platform)
 
 -- name: lock_orders

@@ -22,7 +22,8 @@ ORDER BY report.reference
 -- Locks the latest order that a report names, by its id or its reference.
 SELECT orders.id, orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
 FROM orders
-JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
+JOIN events event
+    ON event.id = coalesce(orders.updated_event, orders.placed_event) AND event.business_id = orders.business_id
 LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
 WHERE orders.business_id = ?business ?named
 ORDER BY orders.created_at DESC, orders.id DESC

@@ -245,7 +245,8 @@ func keepScheduledOrders(ctx context.Context, tx bun.Conn, name string, before t
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO events SELECT e.* FROM orders o
-		CROSS JOIN LATERAL (SELECT * FROM ?1 WHERE id = o.placed_event AND business_id = o.business_id LIMIT 1) e
+		CROSS JOIN LATERAL (SELECT * FROM ?1 WHERE id = ANY (ARRAY[o.placed_event, o.updated_event])
+			AND business_id = o.business_id) e
 			WHERE `+scheduledLater, before, bun.Ident(name))
 	return err
 }
@@ -258,7 +259,8 @@ func deleteExpired(ctx context.Context, db *postgres.DB, t partitionedTable, bef
 	keep := ``
 	if t.table == "events" {
 		keep =
-			` AND NOT EXISTS (SELECT FROM orders o WHERE o.business_id = r.business_id AND o.placed_event = r.id AND ` +
+			` AND NOT EXISTS (SELECT FROM orders o WHERE o.business_id = r.business_id
+				AND (o.placed_event = r.id OR o.updated_event = r.id) AND ` +
 				scheduledLater + `)`
 	}
 	for deleted := int64(deleteBatch); deleted == deleteBatch; {

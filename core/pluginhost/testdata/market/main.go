@@ -137,7 +137,17 @@ func (market) InterpretCallback(_ context.Context, _ *sdk.Call,
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Action: customerData,
+	outcome := &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Action: customerData,
 		PlatformOrderId: form.Get("id"), CustomerPhone: form.Get("phone"),
-		Reply: sdk.JSONReply(200, map[string]bool{"seen": true})}, nil
+		Reply: sdk.JSONReply(200, map[string]bool{"seen": true})}
+	if change := form.Get("change"); change != "" {
+		changed, err := placed(feedOrder{form.Get("id"), form.Get("store"), form.Get("item"), form.Get("count")},
+			&sdk.InboundReply{})
+		if err != nil {
+			return nil, err
+		}
+		outcome.OrderUpdate = &sdk.OrderUpdate{PlatformOrderId: form.Get("id"), ChangeId: change,
+			Order: changed.GetOrder()}
+	}
+	return outcome, nil
 }
