@@ -24,6 +24,10 @@ CREATE TABLE stores (
     included_platforms  text[],
     platform_data       jsonb,
     timings             jsonb,
+    -- Equal for stores with the same opening hours; 0 without any.
+    hours_hash          bigint NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN coalesce(timings, '[]') = '[]' THEN 0 ELSE jsonb_hash_extended(timings, 0) END
+    ) STORED,
     created_at          timestamptz NOT NULL,
     updated_at          timestamptz NOT NULL,
     PRIMARY KEY (business_id, id),

@@ -19,6 +19,7 @@ import (
 // engine is the delivering half of the hub within this process, and a business whose orders are posted to the sink.
 type engine struct {
 	*fixture
+	tenant   hubtest.Tenant
 	business core.BusinessID
 	receiver webhook.Subscription
 	sender   *webhook.Sender
@@ -57,7 +58,8 @@ func (unobserved) Attempted(webhook.Result, time.Duration) {}
 // openEngine opens a database. Nothing is delivered before start.
 func (r *run) openEngine(units webhook.Units) *engine {
 	e := &engine{fixture: r.open()}
-	e.business = hubtest.Business(r, e.db).ID
+	e.tenant = hubtest.Business(r, e.db)
+	e.business = e.tenant.ID
 	e.receiver = hubtest.SubscribeAs(r, e.db, webhook.Subscription{Business: e.business, EventType: core.OrderPlaced,
 		URL: e.sink.url, Units: units})
 	e.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"},

@@ -95,7 +95,11 @@ func (f *fixture) untilCount(want int, query string, args ...any) {
 
 // business creates one whose callbacks go to the sink. The country decides which taxes a menu may have.
 func (f *fixture) business(country string) hubtest.Tenant {
-	who := hubtest.Business(f, f.db)
+	return f.prepare(hubtest.Business(f, f.db), country)
+}
+
+// prepare sets the country of a business, and sends its callbacks to the sink.
+func (f *fixture) prepare(who hubtest.Tenant, country string) hubtest.Tenant {
 	if country != "US" {
 		f.execute(`UPDATE businesses SET country = ?, currency = 'INR' WHERE id = ?`, country, who.ID)
 	}

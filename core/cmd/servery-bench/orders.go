@@ -44,7 +44,12 @@ const (
 )
 
 func (f *fixture) shop() *shop {
-	s := &shop{fixture: f, Tenant: f.business("IN")}
+	return f.shopOf(f.business("IN"))
+}
+
+// shopOf is shop for an existing business.
+func (f *fixture) shopOf(who hubtest.Tenant) *shop {
+	s := &shop{fixture: f, Tenant: who}
 	f.post(s.Tenant, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Pune",
 		"address":"14 Harbour Street","ordering_enabled":true,"excluded_platforms":[]}]}`, shopStore), 1, 0)
 	rows := requests.NewMenu(shopObjects)

@@ -177,7 +177,7 @@ func surroundingRows() []measurement {
 			"floor: one replica"}}},
 		{measureConsole, []row{
 			{"console/pages", ms, "<= 50 ms",
-				"slowest of %d pages; %s; beside %d deliveries of 3 attempts, %d stores, %d items"},
+				"slowest of %d pages: %s; %d over a bound; beside %d deliveries of 3 attempts, %d stores, %d items"},
 			{"console/pages p95", ms, "<= 150 ms", "slowest page: %s"},
 			{"console/page size", megabytes, "<= 0.1 MB", "largest page: %s"},
 		}},

@@ -20,8 +20,6 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 	f console.ItemPlaceFilter) (list []console.ItemPlace, counts []console.ItemPlaceCount, err error) {
 	var only, matching postgres.Conditions
 	only.Add(f.Store != "", "store.ref_id = ?", f.Store)
-	only.Add(f.Store == "", `EXISTS (SELECT FROM store_overrides sold WHERE sold.business_id = store.business_id
-		AND sold.store_id = store.id AND sold.kind = ? AND sold.id = ?)`, int(menu.Items), item.ID)
 	matching.Add(f.Platform != "", "platform = ?", f.Platform)
 	matching.Add(f.Reason == console.Shown, "reason = ''")
 	matching.Add(f.Reason != "" && f.Reason != console.Shown, "reason = ?", f.Reason)
@@ -39,8 +37,11 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
 		"place_tables":     placeTables(business, only, f.WorkingPlugins, f.Local, "true"),
-		"catalogue_reason": catalogueReason, "store_reason": storeReason, "missing_group": missingGroup,
-		"place_reason": placeReason, "business": business, "item": item.ID, "matching": matching,
+		"catalogue_reason": catalogueReason, "missing_group": missingGroup,
+		"store_reason": queries.With("store_reason", postgres.Args{"missing_group": queries.With("missing_group_of",
+			postgres.Args{"missing_group": missingGroup, "business": business, "item": item.ID})}),
+		"place_reason": itemPlaceReason, "business": business, "unsold": f.Store != "",
+		"item": item.ID, "matching": matching,
 		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
 		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
 		"columns": gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,

@@ -132,6 +132,23 @@ END
     LIMIT 1
 )
 
+-- name: missing_group_of
+-- The missing_group of an item at several stores. One check for all stores comes first: a group of the item requires
+-- options.
+CASE
+    WHEN EXISTS (
+        SELECT
+        FROM menu_links link
+        JOIN catalogue_entities option_group
+            ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
+        WHERE link.business_id = ?business
+            AND link.relation = 1
+            AND link.to_id = ?item
+            AND option_group.active
+            AND (option_group.record ->> 'min_selectable')::bigint > 0
+    ) THEN ?missing_group
+END
+
 -- name: sells_on
 -- Whether an item of the row store can be ordered on the row platform (menu.Orderability). The quick conditions of the
 -- store come first.

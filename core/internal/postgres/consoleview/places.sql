@@ -39,10 +39,10 @@ platform AS MATERIALIZED (
     FROM platforms
     WHERE business_id = ?business
 ),
--- The distinct opening hours: whether a store with them is open, and the minutes until it opens.
+-- The distinct opening hours by their hash: whether a store with them is open, and the minutes until it opens.
 hours AS MATERIALIZED (
     SELECT
-        timings,
+        known.hours_hash,
         bool_or(
             slot.day = ?today
             AND slot.start_time <= ?time
@@ -58,10 +58,12 @@ hours AS MATERIALIZED (
             END * 1440 + extract(epoch FROM slot.start_time::time - ?time::time)::bigint / 60
         ) AS opens_in
     FROM (
-        SELECT DISTINCT timings
+        SELECT hours_hash, min(id) AS id
         FROM stores store
-        WHERE business_id = ?business AND coalesce(timings, '[]') <> '[]' ?only
-    ) known
+        WHERE business_id = ?business
+        GROUP BY hours_hash
+    ) example
+    JOIN stores known ON known.business_id = ?business AND known.id = example.id
     CROSS JOIN LATERAL (
         SELECT
             array_position(
@@ -74,7 +76,7 @@ hours AS MATERIALIZED (
         UNION ALL
         SELECT NULL, NULL, NULL
     ) slot
-    GROUP BY timings
+    GROUP BY known.hours_hash
 ),
 -- The items that the catalogue hides on a platform, or that have option groups.
 restricted AS MATERIALIZED (
@@ -94,12 +96,19 @@ restricted AS MATERIALIZED (
 -- The stores that the filter selects.
 store AS MATERIALIZED (
     SELECT
-        store.*,
+        store.business_id,
+        store.id,
+        store.ref_id,
+        store.active,
+        store.ordering_enabled,
+        store.hide_from_ui,
+        store.excluded_platforms,
+        store.included_platforms,
         ?sells_everywhere AS sells_everywhere,
-        coalesce(store.timings, '[]') = '[]' OR coalesce(hours.open, false) AS open,
+        store.hours_hash = 0 OR coalesce(hours.open, false) AS open,
         hours.opens_in
     FROM stores store
-    LEFT JOIN hours ON hours.timings = store.timings
+    LEFT JOIN hours ON hours.hours_hash = store.hours_hash
     WHERE store.business_id = ?business ?only
 ),
 
@@ -154,7 +163,6 @@ ranked AS MATERIALIZED (
     SELECT
         id,
         ref_id,
-        jsonb_object_agg(platform, reason) AS reasons,
         min(opens_in) FILTER (WHERE selected) AS opens_in,
         coalesce(bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected), false) AS matches,
         CASE ?sort
@@ -189,9 +197,18 @@ counts AS (
 )
 SELECT ?columns, found.reasons, found.opens_in, found.key, found.counts
 FROM (
-    SELECT page.*, (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
+    SELECT
+        page.*,
+        shown.reasons,
+        (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
     FROM (SELECT) one
     LEFT JOIN page ON true
+    LEFT JOIN (
+        SELECT place.id, jsonb_object_agg(place.platform, place.reason) AS reasons
+        FROM place
+        JOIN page ON page.id = place.id
+        GROUP BY place.id
+    ) shown ON shown.id = page.id
 ) found
 LEFT JOIN (SELECT *, ?closed_on AS closed_on, ?platform_status AS platform_status FROM stores) store
     ON store.business_id = ?business AND store.id = found.id
@@ -221,6 +238,7 @@ sold AS MATERIALIZED (
         AND override.store_id = store.id
         AND override.kind = 1
         AND override.id = ?item
+    WHERE ?unsold OR override.id IS NOT NULL
 ),
 place AS MATERIALIZED (
     SELECT

@@ -32,6 +32,9 @@ var (
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
 		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
 	}))
+	itemPlaceReason = bun.Safe(queries.With("place_reason", postgres.Args{ // of a store that sells the item
+		"listed_on": bun.Safe(publications.ListedOn), "sells_on": true,
+	}))
 )
 
 // closedThere returns the condition on a row report that the platform has closed the store.
