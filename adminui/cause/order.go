@@ -24,7 +24,8 @@ type OrderFacts struct {
 	History    []order.Step
 	Rides      order.RiderHistory
 	Flags      []order.Flag
-	Currency   string // of the business
+	Currency   string            // of the business
+	Titles     map[string]string // OrderTitles
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
 	Repeats    []console.OrderRepeat
@@ -86,7 +87,7 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	}
 	c := ui.Cause{State: OrderColour(string(o.State)),
 		Text:   fmt.Sprintf(text.CauseOrder, o.State, Moment(time.UnixMilli(last.At), zone)),
-		Detail: strings.TrimSpace(StepReason(last) + " " + StepMessage(last))}
+		Detail: ui.JoinNonEmpty(" ", StepItems(last, o.Titles), StepReason(last), StepMessage(last))}
 	if last.Actor != "" {
 		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, Moment(time.UnixMilli(last.At), zone),
 			StepActor(last, o.placedBy()))

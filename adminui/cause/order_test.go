@@ -287,3 +287,20 @@ func TestAmountsOfWarningsHaveACurrency(t *testing.T) {
 		require.Equal(t, words, Flag(order.Flag{Path: path, Sent: amount("10.25"), Computed: amount("102.5")}, "EUR"))
 	}
 }
+
+func TestRejectionNamesItsItems(t *testing.T) {
+	items := []order.Item{{RefID: "dal", Title: "Dal", Options: []order.Option{{RefID: "ghee", Title: "Ghee"}}}}
+	rejected := order.RejectedItems{OutOfStock: []order.ItemRef{{RefID: "dal"}, {RefID: "ghee"}},
+		Invalid: []order.ItemRef{{RefID: "naan-7"}}}
+	requireExplained(t, map[string]explained{
+		"items": {orderWith(func(o *OrderFacts) {
+			o.State, o.Titles = order.Cancelled, OrderTitles(items)
+			o.History = append(o.History, order.Step{State: order.Cancelled, At: since.UnixMilli(), Message: "Sorry",
+				RejectedItems: rejected})
+		}), 0, []string{"Rejected: Dal is out of stock, Ghee is out of stock, naan-7 cannot be prepared. " +
+			"Message: “Sorry”."}, ui.Run},
+	})
+	many := order.Step{RejectedItems: order.RejectedItems{Invalid: make([]order.ItemRef, 12)}}
+	require.Regexp(t, `cannot be prepared, and 2 more\.$`, StepItems(many, nil))
+	require.Empty(t, StepItems(order.Step{}, nil))
+}

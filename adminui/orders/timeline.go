@@ -37,7 +37,8 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeate
 	for i, step := range o.History {
 		line.Add(time.UnixMilli(step.At),
 			timeline.Entry{State: cause.OrderColour(string(step.State)), Title: string(step.State),
-				Words: stepText(r, step, o.History[0].Actor, i == 0), Note: cause.StepMessage(step)})
+				Words: stepText(r, step, o.History[0].Actor, i == 0),
+				Note:  ui.JoinNonEmpty(" ", cause.StepItems(step, o.Titles), cause.StepMessage(step))})
 	}
 	for _, flag := range o.Flags {
 		line.Add(time.UnixMilli(r.Order.Details.Created),
