@@ -96,6 +96,7 @@ type Config struct {
 	Plugins    Plugins
 	Logins     settings.Logins
 	Published  stores.Publications
+	Renderer   stores.Renderer
 	Stores     stores.Reader
 	Menus      history.Menus
 	Checklist  checklist.Reader
@@ -145,7 +146,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		customers.Pages{Finder: db, Eraser: db, Exporter: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
-			Publications: config.Published}.Page(),
+			Publications: config.Published, Renderer: config.Renderer}.Page(),
 		items.Pages{Items: db, Plugins: config.Plugins}.Page(),
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),
 		keys.Pages{Lister: db, Issuer: db, Clock: config.Clock}.Page(),

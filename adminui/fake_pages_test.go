@@ -430,3 +430,26 @@ func (f publicationReader) List(_ context.Context, _ core.BusinessID,
 	filter publish.Filter) ([]publish.Publication, error) {
 	return firstN(f.published, filter.Limit), nil
 }
+
+func (f publicationReader) LastSent(_ context.Context, _ core.BusinessID, store int64,
+	platform string) (publish.LastSent, error) {
+	if store != 1040 || platform != "aggregator-a" {
+		return publish.LastSent{}, core.Errorf(core.NotFound, "nothing was sent")
+	}
+	return publish.LastSent{CallID: f.jobs[0].Reference, Version: 12, Size: len(sentMenu), State: publish.Published,
+		Exchange: publish.Exchange{At: fixedClock{}.Now(), Body: []byte(sentMenu), Status: 200,
+			Response: []byte(`{"status":"accepted","rejected":[{"id":"dal","reason":"photo missing"}]}`)}}, f.broken
+}
+
+// sentMenu is the menu that the fake has sent. Its current one has another price.
+const sentMenu = `{"outlet":"S-17","dishes":[{"id":"dal","price":950},{"id":"naan","price":300}]}`
+
+// menuRenderer renders the current menu of the fake.
+type menuRenderer struct{ *fake }
+
+func (f menuRenderer) Render(_ context.Context, work publish.Work) (publish.Rendering, error) {
+	if work.CallID != f.jobs[0].Reference {
+		return publish.Rendering{}, core.Errorf(core.Invalid, "another key")
+	}
+	return publish.Rendering{Document: []byte(strings.Replace(sentMenu, "950", "1050", 1))}, f.broken
+}

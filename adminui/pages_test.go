@@ -39,6 +39,9 @@ func sampleIDs(f *fake) map[string]string {
 // requiredQueries are the queries of pages that are not found without one.
 var requiredQueries = map[string]string{
 	"b/7/settings/platform/": "?name=tasty-eats", "b/7/settings/login/": "?name=tasty-eats&credential=partner",
+	"b/7/stores/1040/menu/":                                "?platform=aggregator-a",
+	"b/7/stores/1040/menu/diff/":                           "?platform=aggregator-a",
+	"b/7/stores/1040/menu/body/sent":                       "?platform=aggregator-a",
 	"b/7/history/" + revisionIDs[0].String() + "/diff/":    "?at=1",
 	"b/7/history/" + revisionIDs[0].String() + "/restore/": "?at=0",
 }
@@ -65,6 +68,7 @@ func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 		case "b/7/calls/":
 			at = strings.Replace(at, ":key", "call-"+f.calls[1].ID.String()+"-1-request", 1)
 		case "b/7/stores/":
+			at = strings.Replace(at, "menu/body/:key", "menu/body/sent", 1)
 			at = strings.Replace(at, ":key", "call-"+f.storeCalls[0].ID.String()+"-1-request", 1)
 		}
 	}
@@ -110,6 +114,7 @@ func extraPages(f *fake) map[string]string {
 		"job-running":          job(1),
 		"job-failed":           job(2),
 		"store-hostile":        "b/7/stores/1041/",
+		"store-menu-none":      "b/7/stores/1040/menu/?platform=web",
 		"item-platform":        "b/7/items/501/?platform=aggregator-a",
 		"revision-rollback":    revision(1),
 		"revision-switch":      revision(2),

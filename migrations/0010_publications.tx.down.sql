@@ -1,1 +1,2 @@
+DROP TABLE sent_menus;
 DROP TABLE publications;

@@ -41,4 +41,22 @@ CREATE INDEX publications_available ON publications (endpoint, available_at) WHE
 CREATE INDEX publications_failed ON publications (business_id, platform) WHERE state = 'failed';
 CREATE INDEX publications_settled ON publications (business_id, settled_at);
 
+-- The menu that was last sent of each store to each platform, with the response.
+CREATE TABLE sent_menus (
+    business_id bigint NOT NULL,
+    store_id    bigint NOT NULL,
+    platform    text NOT NULL,
+    call_id     uuid NOT NULL,
+    version     bigint NOT NULL,   -- of the publication
+    sent_at     timestamptz NOT NULL,
+    body        bytea,             -- compressed; null: too large
+    size        integer NOT NULL,  -- bytes of the body
+    status      smallint NOT NULL, -- 0 without a response
+    response    bytea NOT NULL,    -- the first 4 KiB
+    state       text NOT NULL CHECK (state IN ('published', 'failed', 'waiting', 'pending')),
+    message     text NOT NULL,     -- the reason, for people
+    PRIMARY KEY (business_id, store_id, platform)
+);
+ALTER TABLE sent_menus ALTER COLUMN body SET STORAGE EXTERNAL; -- compressed already
+
 SELECT enable_rls();

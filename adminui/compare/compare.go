@@ -29,8 +29,9 @@ func Static(key, label string, body []byte) Body {
 // Choice is the bodies of a page, and which two it compares unless the user selects others.
 type Choice struct {
 	Bodies        []Body
-	Before, After string // keys
-	Missing       string // why there is no default body before; "" if there is one
+	Before, After string      // keys
+	Missing       string      // why there is no default body before; "" if there is one
+	Kept          []ui.Filter // hidden fields of the URL of the page
 }
 
 // Show shows the selection and the differences. The query names the bodies as before and after.
@@ -43,8 +44,9 @@ func (s Choice) Show(c *fiber.Ctx, v *shell.PageContext, head shell.Head) error 
 			return err
 		}
 	}
-	filters := []ui.Filter{{Name: "before", Label: text.DiffWas, Value: before, Options: s.options(before)},
-		{Name: "after", Label: text.DiffIs, Value: after, Options: s.options(after)}}
+	filters := append(slices.Clip(s.Kept),
+		ui.Filter{Name: "before", Label: text.DiffWas, Value: before, Options: s.options(before)},
+		ui.Filter{Name: "after", Label: text.DiffIs, Value: after, Options: s.options(after)})
 	return v.Show(c, head, comparison(filters, d))
 }
 
@@ -56,6 +58,8 @@ func (s Choice) compare(ctx context.Context, before, after string) (d ui.Diff, e
 			return d, core.Errorf(core.NotFound, text.NotFound)
 		}
 		switch bodies[i], err = body.Read(ctx); {
+		case core.CodeOf(err) == core.Conflict:
+			return ui.Diff{Problem: core.PublicMessage(err)}, nil
 		case core.CodeOf(err) == core.NotFound:
 			return ui.Diff{Problem: text.BodyGone}, nil
 		case err != nil:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/stores"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
@@ -132,8 +133,12 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.Now.In(m.v.Zone))
 	price, stock := m.values(place, onPlatform.Platform, visibility.State)
 	price.Text = ui.Price(price.Text, m.v.Business.Currency)
+	platform := ui.T(place.Platform)
+	if onPlatform.ServedBy != core.ServedByMerchant {
+		platform.Href = stores.MenuLink(m.v, place.Store.ID, place.Platform)
+	}
 	return ui.Row{Cells: []ui.Cell{{Text: place.Store.Name, Note: place.Store.RefID,
-		Href: m.v.Link(fmt.Sprintf("stores/%d/", place.Store.ID))}, ui.T(place.Platform),
+		Href: m.v.Link(fmt.Sprintf("stores/%d/", place.Store.ID))}, platform,
 		ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}}
 }
 

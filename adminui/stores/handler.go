@@ -62,9 +62,16 @@ type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Publications lists the publications of stores.
+// Publications reads the publications of stores.
 type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
+	// LastSent returns the menu that was last sent to a platform, or NotFound.
+	LastSent(ctx context.Context, business core.BusinessID, store int64, platform string) (publish.LastSent, error)
+}
+
+// Renderer renders the current menu of a store for a platform.
+type Renderer interface {
+	Render(ctx context.Context, work publish.Work) (publish.Rendering, error)
 }
 
 // Pages are the pages of stores.
@@ -75,6 +82,7 @@ type Pages struct {
 	Stores       Reader
 	Plugins      Plugins
 	Publications Publications
+	Renderer     Renderer
 }
 
 // Page returns the descriptor of the pages.
@@ -87,6 +95,9 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/record.json", access.Viewer, p.Record),
 			shell.Get(path+":id/diff/", access.Viewer, compare.Diff(p.bodies)),
 			shell.Get(path+":id/body/:key", access.Viewer, compare.Download(p.bodies)),
+			shell.Get(path+":id/menu/", access.Viewer, p.Menu),
+			shell.Get(path+":id/menu/diff/", access.Viewer, compare.Diff(p.menuBodies)),
+			shell.Get(path+":id/menu/body/:key", access.Viewer, compare.Download(p.menuBodies)),
 			shell.Post(path+":id/publish/", access.Support, p.Publish),
 		},
 		Done: map[string]string{"published": text.PublishAsked}}
@@ -230,7 +241,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
+	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests, hours: hours(s.Timings),
 		facts: facts(v, s, updated), diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
 	if raw, err := recordOf(s); err == nil {
 		view.record = ui.PayloadOf("record", text.StoreRecord, raw, ui.MaxShown,

@@ -140,18 +140,24 @@ func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, published pub
 	return ui.Link{Href: v.Link(fmt.Sprintf("items/%d/", id)), Label: text.ActSeeItem}, err
 }
 
-func platformList(v *shell.PageContext, shown []visibility) ui.List {
+// MenuLink returns the link to the menu of a store that was last sent to a platform.
+func MenuLink(v *shell.PageContext, store int64, platform string) string {
+	return lastSent{store: store, platform: platform}.path(v, "")
+}
+
+func platformList(v *shell.PageContext, store int64, shown []visibility) ui.List {
 	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone,
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.MenuThere}, {Label: text.ServedBy}}}
 	for _, vis := range shown {
-		served := ui.T(cause.ServedBy(vis.platform.Platform))
+		served, menu := ui.T(cause.ServedBy(vis.platform.Platform)), menuCell(v, vis)
 		if vis.platform.ServedBy != core.ServedByMerchant {
 			served.Href = shell.PluginsPath + vis.platform.ServedBy + "/"
+			menu.Below = ui.Link{Href: MenuLink(v, store, vis.platform.Name), Label: text.LastSent}
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why),
-				menuCell(v, vis), served}})
+				menu, served}})
 	}
 	return list
 }

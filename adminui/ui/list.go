@@ -92,6 +92,7 @@ type Row struct {
 type Cell struct {
 	Text    string
 	Note    string // below the text, smaller
+	Below   Link   // the same, as a link
 	Href    string
 	Code    bool // an id or a URL, in fixed width
 	Badge   bool // shows State and Text as a badge

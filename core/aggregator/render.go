@@ -126,17 +126,21 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 	}
 	r = publish.Rendering{Omitted: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
 		Content: contentOf(plan, s.Access), PendingRequests: s.Waiting,
-		PlatformStoreID: cmp.Or(s.PlatformStoreID, w.StoreRef)}
+		PlatformStoreID: cmp.Or(s.PlatformStoreID, w.StoreRef), Document: documentOf(plan)}
 	if !*s.Store.Active {
 		r.Note = "the store is inactive, so the platform shows it as closed"
 	}
 	r.Send = func(ctx context.Context) publish.SendResult {
 		sent := p.send(ctx, *plan)
+		if sent.Exchange != nil {
+			sent.Exchange.Body = r.Document
+		}
 		if sent.State != publish.Published && sent.State != publish.Pending {
 			return sent // it stays listed under its old id
 		}
 		delisted := delistFormer(ctx)
 		if delisted.State == publish.Waiting && sent.State == publish.Published {
+			delisted.Exchange = sent.Exchange
 			return delisted
 		}
 		sent.Problems = append(delisted.Problems, sent.Problems...)
@@ -287,6 +291,9 @@ func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter, Uncounted: result.Uncounted,
 		Responded: result.Response() == queue.Responded, Unsent: result.Response() == queue.NoRequest}
+	if a := result.Attempt; a != nil && !sent.Unsent {
+		sent.Exchange = &publish.Exchange{At: a.StartedAt, Status: a.Status, Response: a.ResponseBody}
+	}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting

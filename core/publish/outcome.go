@@ -64,6 +64,7 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
 	result.At, result.RetryAt, result.RetryAfter = now, sent.RetryAt, sent.RetryAfter
 	result = result.withProblems(sent.Problems)
+	result.Exchange = sent.Exchange
 	result.Attempted, result.Uncounted = true, sent.Uncounted && sent.State == Waiting
 	if sent.State == Pending {
 		return result.await(sent.Task, now, sent.Deadline)

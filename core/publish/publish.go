@@ -50,6 +50,7 @@ type Rendering struct {
 	PlatformStoreID string    // the platform store's id after the platform accepts the menu
 	Omitted         []Problem // because of the platform's rules or the limits of its format
 	Note            string    // for people, stored with the outcome
+	Document        []byte    // the body that would be sent, without secrets; nil: none
 	Send            func(ctx context.Context) SendResult
 }
 
@@ -63,6 +64,7 @@ type SendResult struct {
 	Uncounted  bool      // of Waiting: it does not count as an attempt
 	Responded  bool      // with any status but 429
 	Unsent     bool      // no request was sent
+	Exchange   *Exchange // of a menu; nil: no request was sent
 	Task       string    // of Pending: the aggregator's id of it
 	Deadline   time.Time // of Pending: when the outcome is overdue
 }
@@ -108,6 +110,7 @@ type Result struct {
 	Uncounted       bool      // of Waiting: it does not count as an attempt
 	RetryAfter      time.Time // the aggregator throttles menus until then
 	Attempted       bool      // something was sent
+	Exchange        *Exchange // that sent the menu; nil: none
 	Overdue         bool      // of Failed: the outcome was not reported in time
 	Replaced        core.ID   // of Pending: the call of an earlier menu whose outcome was pending; zero: none
 	At              time.Time

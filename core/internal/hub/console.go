@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
@@ -26,10 +27,14 @@ func (h *Hub) newConsole() *adminui.Console {
 		Accounts: accessdb.NewAccounts(h.db), Database: newConsoleRecords(h.db), Deliveries: deliveries.New(h.db),
 		Tester: h.tester(), Rotator: h.Subscriptions(),
 		Orders: orders.New(h.db), Actions: h.actionDesk(), Plugins: pluginRegistry{h.db, h.config.Host},
-		Published: publications.New(h.db), Stores: stores.New(h.db), Menus: menus.New(h.db),
+		Published: publications.New(h.db),
+		Stores:    stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
 		Logins: logins{h.config.Host, platforms.New(h.db), outbound{h.keySetSender}},
 		Clock:  h.db.Clock(), Log: h.log,
+	}
+	if h.config.Host != nil {
+		config.Renderer = aggregator.Renderer{Host: h.config.Host, Source: menus.NewMenuSource(h.db), Log: h.log}
 	}
 	h.config.Identity.configure(&config)
 	return adminui.New(config)

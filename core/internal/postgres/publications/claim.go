@@ -87,6 +87,9 @@ func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, even
 		if err != nil || !held {
 			return err
 		}
+		if err := p.keepExchange(ctx, tx, r); err != nil {
+			return err
+		}
 		if err := p.endTask(ctx, tx, r); err != nil {
 			return err
 		}

@@ -91,6 +91,9 @@ func (p Store) settle(ctx context.Context, tx bun.Conn, r publish.Result) (event
 	if err != nil {
 		return nil, fmt.Errorf("recording the outcome of a menu: %w", err)
 	}
+	if err := p.endExchange(ctx, tx, r); err != nil {
+		return nil, err
+	}
 	if err := tasks.End(ctx, p.db, tx, tasks.Ended{Business: r.Business, CallID: r.Sent.CallID,
 		State: state}); err != nil {
 		return nil, err
