@@ -44,7 +44,11 @@ var consolePages = []string{"", "account/", "search/?q=dish", "search/?q=no+such
 	"b/:business/sandbox/", "b/:business/audit/", "b/:business/audit/?object=store/1", "b/:business/audit/:id/"}
 
 // unmeasuredPages are routes that are not measured, with the reason.
-var unmeasuredPages = map[string]string{}
+var unmeasuredPages = map[string]string{
+	"b/:business/settings/login/":      "needs a plugin with a login",
+	"b/:business/settings/login/done/": "follows a login at an aggregator",
+	"platform-login/":                  "an aggregator redirects to it",
+}
 
 // Bounds of a page.
 const (
