@@ -7,7 +7,7 @@ const (
 	NoMenuSent       = "The hub has not sent a menu of this store to the platform yet."
 	MenuAccepted     = "%s accepted the menu that the hub sent %s."
 	MenuNotAccepted  = "%s rejected the menu that the hub sent %s."
-	MenuSentAgain    = "%s has not accepted the menu that the hub sent %s. The hub sends it again."
+	MenuSentAgain    = "%s has not accepted the menu that the hub sent %s. The hub resends it."
 	MenuUndecided    = "%s received the menu that the hub sent %s. It will report the outcome later."
 	MenuTooLarge     = "The menu is too large to be stored."
 	MenuSentAt       = "Sent"

@@ -20,6 +20,6 @@ type LastSent struct {
 	CallID  core.ID
 	Version int64 // of the changes
 	Size    int   // bytes of the body
-	State   State // the outcome; Waiting: it is sent again, Pending: the platform reports it later
+	State   State // the outcome; Waiting: the hub resends it, Pending: the platform reports it later
 	Message string
 }

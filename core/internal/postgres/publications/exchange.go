@@ -17,7 +17,7 @@ const (
 	maxSentResponse = 4 << 10
 )
 
-// keepExchange stores the menu that was sent, in place of the one before it.
+// keepExchange stores the menu that was sent. It replaces the one before it.
 func (p Store) keepExchange(ctx context.Context, tx bun.Conn, r publish.Result) error {
 	e := r.Exchange
 	if e == nil || len(e.Body) == 0 {
