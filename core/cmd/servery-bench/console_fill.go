@@ -26,8 +26,8 @@ var consoleIDs = map[string]string{
 	"b/webhooks":   `SELECT id FROM webhooks WHERE business_id = ? AND event_type = 'order_placed'`,
 }
 
-// fillConsole stores deliveries with three attempts each. One in a hundred failed. Its stores all sell the same items on
-// two platforms. It also fills the other lists of the console.
+// fillConsole stores deliveries with three attempts each. One in a hundred failed. All its stores sell the same items
+// on two platforms. It also fills the other lists of the console.
 func (e *engine) fillConsole(size consoleSize) {
 	e.fillHistory(size.deliveries)
 	s := e.shopOf(e.prepare(e.tenant, "IN"))
