@@ -22,6 +22,14 @@ const headerPlatformSecret = "X-Platform-Secret"
 
 // postCallback processes a request of an aggregator before it responds. The aggregator's plugin parses the request.
 func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
+	return s.handleCallback(c, func(_ relay.InboundCallback, request relay.InboundRequest) error {
+		return s.processCallback(c, request)
+	})
+}
+
+// handleCallback authenticates and throttles a request of an aggregator, and calls handle.
+func (s *Server) handleCallback(c *fiber.Ctx,
+	handle func(sent relay.InboundCallback, request relay.InboundRequest) error) error {
 	sent, err := receivedCallback(c)
 	if err != nil {
 		return err
@@ -56,7 +64,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	accepted := false
 	defer func() { s.endCallback(c, caller, accepted) }() // also after a panic
-	err = s.processCallback(c, request)
+	err = handle(sent, request)
 	accepted = err == nil && c.Response().StatusCode() < http.StatusMultipleChoices
 	return err
 }
@@ -75,7 +83,8 @@ func receivedCallback(c *fiber.Ctx) (none relay.InboundCallback, err error) {
 	sent := readBody(c)
 	return relay.InboundCallback{
 		Platform: pathParam(c, "platform"), Plugin: pathParam(c, "plugin"), Kind: pathParam(c, "kind"),
-		Key: callbackKey(c), Business: core.BusinessID(business), Method: strings.Clone(c.Method()),
+		Store: pathParam(c, "store"),
+		Key:   callbackKey(c), Business: core.BusinessID(business), Method: strings.Clone(c.Method()),
 		Path: string(uri.PathOriginal()), RawQuery: string(uri.QueryString()),
 		Query: cloneStrings(c.Queries()), Headers: headers(c), Body: sent.bytes,
 	}, sent.err

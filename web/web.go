@@ -239,6 +239,7 @@ type Config struct {
 	Fetches             Fetches
 	PlatformStores      callback.PlatformStores
 	PlatformViews       callback.PlatformViews
+	MenuServer          MenuServer
 	Rejections          Rejections
 	Publications        Publications
 	Toggles             Toggles

@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -162,7 +163,9 @@ func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, er
 	proof := relay.CallbackVerification{Scheme: relay.SchemeToken, Header: strings.ToLower(about.GetHeader()),
 		Query: about.GetQuery(), Prefix: about.GetPrefix(), Secret: about.GetSecret()}
 	if about.GetShared() != nil {
-		proof.StoreID = func(k relay.InboundCallback) string { return sharedStore(about.GetShared(), k) }
+		proof.StoreID = func(k relay.InboundCallback) string {
+			return cmp.Or(sharedStore(about.GetShared(), k), menuStore(about, k.Query, k.Store))
+		}
 	}
 	switch about.GetScheme() {
 	case pb.InboundScheme_INBOUND_SCHEME_EQUALS:

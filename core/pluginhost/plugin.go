@@ -125,6 +125,22 @@ func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Dec
 	})
 }
 
+// maxServedInput bounds a menu that is served, which the plugin receives in one message.
+const maxServedInput = sdk.MaxMessage - 1<<20
+
+// ServeMenu returns the response to a request that fetches the menu of a store, within the time limit of Render. It
+// returns TooLarge for a menu that does not fit into one message.
+func (p Plugin) ServeMenu(ctx context.Context, s Subject, r *sdk.ServeRequest) (*sdk.InboundReply, error) {
+	if proto.Size(r) > maxServedInput {
+		return nil, core.Errorf(core.TooLarge, "the menu has more than %d bytes", maxServedInput)
+	}
+	r.Call = s.call()
+	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.InboundReply, error) {
+		return invoke(ctx, p, newRequest("Menu.Serve", s, r),
+			func(ctx context.Context, i *instance) (*sdk.InboundReply, error) { return i.client.ServeMenu(ctx, r) })
+	})
+}
+
 // InterpretPublish interprets the aggregator's response to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return invoke(ctx, p, newRequest("Menu.InterpretPublish", s, response),

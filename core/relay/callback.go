@@ -30,6 +30,7 @@ type InboundCallback struct {
 	Platform string
 	Plugin   string // of the shared URL; "": the URL names the platform
 	Kind     string
+	Store    string          // the part of the path after the kind; "": none
 	Key      string          // a callback key; "": none
 	Business core.BusinessID // from the URL; 0: none, the key determines it
 	Method   string

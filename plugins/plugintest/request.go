@@ -26,7 +26,7 @@ type Request struct {
 // hubTimeout returns the time limit of a hub for a call.
 func hubTimeout(method string) time.Duration {
 	switch method {
-	case "Menu.Render", "Menu.PlanUnlist":
+	case "Menu.Render", "Menu.PlanUnlist", "Menu.Serve":
 		return 20 * time.Second
 	case "Menu.CheckItems":
 		return 8 * time.Second

@@ -81,6 +81,14 @@ func sampleRequests(about *sdk.Description) []Request {
 				Request{"Polls.Interpret", &pb.InterpretPollRequest{Poll: poll, Response: response}})
 		}
 	}
+	for _, in := range about.GetInbound() {
+		if in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU {
+			served := sampleMenu(20)
+			served.Call = nil
+			list = append(list, Request{"Menu.Serve", &pb.ServeRequest{Call: call, Menu: served,
+				Request: &pb.InboundRequest{Kind: in.GetKind(), ReceivedAt: 1700000000000}}})
+		}
+	}
 	for _, request := range sampleInbound(about) {
 		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
 			Request{"Orders.TranslateFetched",

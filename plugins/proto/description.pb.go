@@ -333,6 +333,7 @@ const (
 	InboundPurpose_INBOUND_PURPOSE_ORDER       InboundPurpose = 1 // read by Orders.Translate
 	InboundPurpose_INBOUND_PURPOSE_ACTION      InboundPurpose = 2 // read by Actions.InterpretCallback
 	InboundPurpose_INBOUND_PURPOSE_MIXED       InboundPurpose = 3 // any message: read by Orders.Translate, which says what it is
+	InboundPurpose_INBOUND_PURPOSE_MENU        InboundPurpose = 4 // GET, and the response is the menu of a store: by Menu.Serve
 )
 
 // Enum value maps for InboundPurpose.
@@ -342,12 +343,14 @@ var (
 		1: "INBOUND_PURPOSE_ORDER",
 		2: "INBOUND_PURPOSE_ACTION",
 		3: "INBOUND_PURPOSE_MIXED",
+		4: "INBOUND_PURPOSE_MENU",
 	}
 	InboundPurpose_value = map[string]int32{
 		"INBOUND_PURPOSE_UNSPECIFIED": 0,
 		"INBOUND_PURPOSE_ORDER":       1,
 		"INBOUND_PURPOSE_ACTION":      2,
 		"INBOUND_PURPOSE_MIXED":       3,
+		"INBOUND_PURPOSE_MENU":        4,
 	}
 )
 
@@ -1644,11 +1647,14 @@ type Inbound struct {
 	Token         *InboundToken `protobuf:"bytes,17,opt,name=token,proto3" json:"token,omitempty"`                                        // of INBOUND_SCHEME_JWT
 	// The part of the header that has the HMAC, such as v1 of t=1700000000,v1=5257a869. If there are several, one must be
 	// right.
-	CredentialPart string         `protobuf:"bytes,18,opt,name=credential_part,json=credentialPart,proto3" json:"credential_part,omitempty"`
-	TimestampPart  string         `protobuf:"bytes,19,opt,name=timestamp_part,json=timestampPart,proto3" json:"timestamp_part,omitempty"` // the part of that header that has the timestamp, instead of timestamp_header
-	Shared         *SharedInbound `protobuf:"bytes,20,opt,name=shared,proto3" json:"shared,omitempty"`                                    // the kind can also be received at the plugin's shared URL; none: it cannot
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	CredentialPart string `protobuf:"bytes,18,opt,name=credential_part,json=credentialPart,proto3" json:"credential_part,omitempty"`
+	TimestampPart  string `protobuf:"bytes,19,opt,name=timestamp_part,json=timestampPart,proto3" json:"timestamp_part,omitempty"` // the part of that header that has the timestamp, instead of timestamp_header
+	// Of INBOUND_PURPOSE_MENU: the query parameter with the aggregator's id of the store. By default the id is a further
+	// part of the path.
+	StoreQuery    string         `protobuf:"bytes,21,opt,name=store_query,json=storeQuery,proto3" json:"store_query,omitempty"`
+	Shared        *SharedInbound `protobuf:"bytes,20,opt,name=shared,proto3" json:"shared,omitempty"` // the kind can also be received at the plugin's shared URL; none: it cannot
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Inbound) Reset() {
@@ -1814,6 +1820,13 @@ func (x *Inbound) GetTimestampPart() string {
 	return ""
 }
 
+func (x *Inbound) GetStoreQuery() string {
+	if x != nil {
+		return x.StoreQuery
+	}
+	return ""
+}
+
 func (x *Inbound) GetShared() *SharedInbound {
 	if x != nil {
 		return x.Shared
@@ -1826,7 +1839,7 @@ func (x *Inbound) GetShared() *SharedInbound {
 type SharedInbound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Paths of the aggregator's id of the store in the body, like Inbound.order_id. The first one with an id counts. In
-	// JSON a number can stand for an element of an array: /site_ids/0.
+	// JSON a number can stand for an element of an array: /site_ids/0. Of INBOUND_PURPOSE_MENU none: its URL has the id.
 	StoreId       []string `protobuf:"bytes,1,rep,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
 	StoreIdHeader string   `protobuf:"bytes,2,opt,name=store_id_header,json=storeIdHeader,proto3" json:"store_id_header,omitempty"` // the header with the id, used if no path finds one
 	unknownFields protoimpl.UnknownFields
@@ -2120,7 +2133,7 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x06header\x18\x05 \x01(\tR\x06header\x12\x14\n" +
 	"\x05value\x18\x06 \x01(\tR\x05value\x12)\n" +
 	"\x10timestamp_header\x18\a \x01(\tR\x0ftimestampHeader\x12M\n" +
-	"\x10timestamp_format\x18\b \x01(\x0e2\".servery.plugin.v1.TimestampFormatR\x0ftimestampFormat\"\xcb\x06\n" +
+	"\x10timestamp_format\x18\b \x01(\x0e2\".servery.plugin.v1.TimestampFormatR\x0ftimestampFormat\"\xec\x06\n" +
 	"\aInbound\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12;\n" +
 	"\apurpose\x18\x02 \x01(\x0e2!.servery.plugin.v1.InboundPurposeR\apurpose\x128\n" +
@@ -2142,7 +2155,9 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x0forder_id_header\x18\x10 \x01(\tR\rorderIdHeader\x125\n" +
 	"\x05token\x18\x11 \x01(\v2\x1f.servery.plugin.v1.InboundTokenR\x05token\x12'\n" +
 	"\x0fcredential_part\x18\x12 \x01(\tR\x0ecredentialPart\x12%\n" +
-	"\x0etimestamp_part\x18\x13 \x01(\tR\rtimestampPart\x128\n" +
+	"\x0etimestamp_part\x18\x13 \x01(\tR\rtimestampPart\x12\x1f\n" +
+	"\vstore_query\x18\x15 \x01(\tR\n" +
+	"storeQuery\x128\n" +
 	"\x06shared\x18\x14 \x01(\v2 .servery.plugin.v1.SharedInboundR\x06shared\"R\n" +
 	"\rSharedInbound\x12\x19\n" +
 	"\bstore_id\x18\x01 \x03(\tR\astoreId\x12&\n" +
@@ -2184,12 +2199,13 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x1cTIMESTAMP_FORMAT_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18TIMESTAMP_FORMAT_SECONDS\x10\x01\x12!\n" +
 	"\x1dTIMESTAMP_FORMAT_MILLISECONDS\x10\x02\x12\x1c\n" +
-	"\x18TIMESTAMP_FORMAT_RFC3339\x10\x03*\x83\x01\n" +
+	"\x18TIMESTAMP_FORMAT_RFC3339\x10\x03*\x9d\x01\n" +
 	"\x0eInboundPurpose\x12\x1f\n" +
 	"\x1bINBOUND_PURPOSE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_PURPOSE_ORDER\x10\x01\x12\x1a\n" +
 	"\x16INBOUND_PURPOSE_ACTION\x10\x02\x12\x19\n" +
-	"\x15INBOUND_PURPOSE_MIXED\x10\x03*\xf5\x01\n" +
+	"\x15INBOUND_PURPOSE_MIXED\x10\x03\x12\x18\n" +
+	"\x14INBOUND_PURPOSE_MENU\x10\x04*\xf5\x01\n" +
 	"\rInboundScheme\x12\x1e\n" +
 	"\x1aINBOUND_SCHEME_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_SCHEME_EQUALS\x10\x01\x12\x19\n" +

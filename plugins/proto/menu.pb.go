@@ -355,6 +355,68 @@ func (x *MenuChunk) GetCharges() []*Charge {
 	return nil
 }
 
+// ServeRequest is a request that fetches the menu of a store. The reply may have up to 8 MiB, and any status of a
+// reply to an ignored request.
+type ServeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Request       *InboundRequest        `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"` // without a body
+	Menu          *MenuChunk             `protobuf:"bytes,3,opt,name=menu,proto3" json:"menu,omitempty"`       // the whole menu, with the store and without a call
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServeRequest) Reset() {
+	*x = ServeRequest{}
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServeRequest) ProtoMessage() {}
+
+func (x *ServeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServeRequest.ProtoReflect.Descriptor instead.
+func (*ServeRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ServeRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *ServeRequest) GetRequest() *InboundRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *ServeRequest) GetMenu() *MenuChunk {
+	if x != nil {
+		return x.Menu
+	}
+	return nil
+}
+
 type RenderedChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Decision      *Decision              `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"` // in the first chunk only; its plan has no body
@@ -365,7 +427,7 @@ type RenderedChunk struct {
 
 func (x *RenderedChunk) Reset() {
 	*x = RenderedChunk{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -377,7 +439,7 @@ func (x *RenderedChunk) String() string {
 func (*RenderedChunk) ProtoMessage() {}
 
 func (x *RenderedChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -390,7 +452,7 @@ func (x *RenderedChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenderedChunk.ProtoReflect.Descriptor instead.
 func (*RenderedChunk) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RenderedChunk) GetDecision() *Decision {
@@ -433,7 +495,7 @@ type Store struct {
 
 func (x *Store) Reset() {
 	*x = Store{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -445,7 +507,7 @@ func (x *Store) String() string {
 func (*Store) ProtoMessage() {}
 
 func (x *Store) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -458,7 +520,7 @@ func (x *Store) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Store.ProtoReflect.Descriptor instead.
 func (*Store) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Store) GetRefId() string {
@@ -592,7 +654,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +666,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +679,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Timing) GetDay() string {
@@ -644,7 +706,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -656,7 +718,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -669,7 +731,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Slot) GetStartTime() string {
@@ -698,7 +760,7 @@ type LocalName struct {
 
 func (x *LocalName) Reset() {
 	*x = LocalName{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +772,7 @@ func (x *LocalName) String() string {
 func (*LocalName) ProtoMessage() {}
 
 func (x *LocalName) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +785,7 @@ func (x *LocalName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocalName.ProtoReflect.Descriptor instead.
 func (*LocalName) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LocalName) GetLanguage() string {
@@ -765,7 +827,7 @@ type Category struct {
 
 func (x *Category) Reset() {
 	*x = Category{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +839,7 @@ func (x *Category) String() string {
 func (*Category) ProtoMessage() {}
 
 func (x *Category) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +852,7 @@ func (x *Category) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Category.ProtoReflect.Descriptor instead.
 func (*Category) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Category) GetRefId() string {
@@ -876,7 +938,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +950,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +963,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Item) GetRefId() string {
@@ -1040,7 +1102,7 @@ type KeyValueGroup struct {
 
 func (x *KeyValueGroup) Reset() {
 	*x = KeyValueGroup{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1114,7 @@ func (x *KeyValueGroup) String() string {
 func (*KeyValueGroup) ProtoMessage() {}
 
 func (x *KeyValueGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1127,7 @@ func (x *KeyValueGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyValueGroup.ProtoReflect.Descriptor instead.
 func (*KeyValueGroup) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *KeyValueGroup) GetGroup() string {
@@ -1092,7 +1154,7 @@ type KeyValue struct {
 
 func (x *KeyValue) Reset() {
 	*x = KeyValue{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1104,7 +1166,7 @@ func (x *KeyValue) String() string {
 func (*KeyValue) ProtoMessage() {}
 
 func (x *KeyValue) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1117,7 +1179,7 @@ func (x *KeyValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyValue.ProtoReflect.Descriptor instead.
 func (*KeyValue) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *KeyValue) GetKey() string {
@@ -1151,7 +1213,7 @@ type OptionGroup struct {
 
 func (x *OptionGroup) Reset() {
 	*x = OptionGroup{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1225,7 @@ func (x *OptionGroup) String() string {
 func (*OptionGroup) ProtoMessage() {}
 
 func (x *OptionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1238,7 @@ func (x *OptionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionGroup.ProtoReflect.Descriptor instead.
 func (*OptionGroup) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *OptionGroup) GetRefId() string {
@@ -1263,7 +1325,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1337,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1350,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Option) GetRefId() string {
@@ -1394,7 +1456,7 @@ type Tax struct {
 
 func (x *Tax) Reset() {
 	*x = Tax{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +1468,7 @@ func (x *Tax) String() string {
 func (*Tax) ProtoMessage() {}
 
 func (x *Tax) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +1481,7 @@ func (x *Tax) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tax.ProtoReflect.Descriptor instead.
 func (*Tax) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Tax) GetCode() string {
@@ -1464,7 +1526,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1538,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1551,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Charge) GetCode() string {
@@ -1546,7 +1608,7 @@ type UnlistRequest struct {
 
 func (x *UnlistRequest) Reset() {
 	*x = UnlistRequest{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1620,7 @@ func (x *UnlistRequest) String() string {
 func (*UnlistRequest) ProtoMessage() {}
 
 func (x *UnlistRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1633,7 @@ func (x *UnlistRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlistRequest.ProtoReflect.Descriptor instead.
 func (*UnlistRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UnlistRequest) GetCall() *Call {
@@ -1599,7 +1661,7 @@ var File_servery_plugin_v1_menu_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\n" +
-	"\x1cservery/plugin/v1/menu.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"\xb4\x03\n" +
+	"\x1cservery/plugin/v1/menu.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1dservery/plugin/v1/order.proto\x1a\x1cservery/plugin/v1/plan.proto\"\xb4\x03\n" +
 	"\n" +
 	"ItemsChunk\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12-\n" +
@@ -1630,7 +1692,11 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\roption_groups\x18\x05 \x03(\v2\x1e.servery.plugin.v1.OptionGroupR\foptionGroups\x123\n" +
 	"\aoptions\x18\x06 \x03(\v2\x19.servery.plugin.v1.OptionR\aoptions\x12,\n" +
 	"\x05taxes\x18\a \x03(\v2\x16.servery.plugin.v1.TaxR\x05taxes\x123\n" +
-	"\acharges\x18\b \x03(\v2\x19.servery.plugin.v1.ChargeR\acharges\"\\\n" +
+	"\acharges\x18\b \x03(\v2\x19.servery.plugin.v1.ChargeR\acharges\"\xaa\x01\n" +
+	"\fServeRequest\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
+	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\x120\n" +
+	"\x04menu\x18\x03 \x01(\v2\x1c.servery.plugin.v1.MenuChunkR\x04menu\"\\\n" +
 	"\rRenderedChunk\x127\n" +
 	"\bdecision\x18\x01 \x01(\v2\x1b.servery.plugin.v1.DecisionR\bdecision\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\"\xd9\x04\n" +
@@ -1760,67 +1826,72 @@ func file_servery_plugin_v1_menu_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_menu_proto_rawDescData
 }
 
-var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_servery_plugin_v1_menu_proto_goTypes = []any{
-	(*ItemsChunk)(nil),    // 0: servery.plugin.v1.ItemsChunk
-	(*FindingsChunk)(nil), // 1: servery.plugin.v1.FindingsChunk
-	(*Finding)(nil),       // 2: servery.plugin.v1.Finding
-	(*MenuChunk)(nil),     // 3: servery.plugin.v1.MenuChunk
-	(*RenderedChunk)(nil), // 4: servery.plugin.v1.RenderedChunk
-	(*Store)(nil),         // 5: servery.plugin.v1.Store
-	(*Timing)(nil),        // 6: servery.plugin.v1.Timing
-	(*Slot)(nil),          // 7: servery.plugin.v1.Slot
-	(*LocalName)(nil),     // 8: servery.plugin.v1.LocalName
-	(*Category)(nil),      // 9: servery.plugin.v1.Category
-	(*Item)(nil),          // 10: servery.plugin.v1.Item
-	(*KeyValueGroup)(nil), // 11: servery.plugin.v1.KeyValueGroup
-	(*KeyValue)(nil),      // 12: servery.plugin.v1.KeyValue
-	(*OptionGroup)(nil),   // 13: servery.plugin.v1.OptionGroup
-	(*Option)(nil),        // 14: servery.plugin.v1.Option
-	(*Tax)(nil),           // 15: servery.plugin.v1.Tax
-	(*Charge)(nil),        // 16: servery.plugin.v1.Charge
-	(*UnlistRequest)(nil), // 17: servery.plugin.v1.UnlistRequest
-	(*Call)(nil),          // 18: servery.plugin.v1.Call
-	(FindingSeverity)(0),  // 19: servery.plugin.v1.FindingSeverity
-	(*Decision)(nil),      // 20: servery.plugin.v1.Decision
+	(*ItemsChunk)(nil),     // 0: servery.plugin.v1.ItemsChunk
+	(*FindingsChunk)(nil),  // 1: servery.plugin.v1.FindingsChunk
+	(*Finding)(nil),        // 2: servery.plugin.v1.Finding
+	(*MenuChunk)(nil),      // 3: servery.plugin.v1.MenuChunk
+	(*ServeRequest)(nil),   // 4: servery.plugin.v1.ServeRequest
+	(*RenderedChunk)(nil),  // 5: servery.plugin.v1.RenderedChunk
+	(*Store)(nil),          // 6: servery.plugin.v1.Store
+	(*Timing)(nil),         // 7: servery.plugin.v1.Timing
+	(*Slot)(nil),           // 8: servery.plugin.v1.Slot
+	(*LocalName)(nil),      // 9: servery.plugin.v1.LocalName
+	(*Category)(nil),       // 10: servery.plugin.v1.Category
+	(*Item)(nil),           // 11: servery.plugin.v1.Item
+	(*KeyValueGroup)(nil),  // 12: servery.plugin.v1.KeyValueGroup
+	(*KeyValue)(nil),       // 13: servery.plugin.v1.KeyValue
+	(*OptionGroup)(nil),    // 14: servery.plugin.v1.OptionGroup
+	(*Option)(nil),         // 15: servery.plugin.v1.Option
+	(*Tax)(nil),            // 16: servery.plugin.v1.Tax
+	(*Charge)(nil),         // 17: servery.plugin.v1.Charge
+	(*UnlistRequest)(nil),  // 18: servery.plugin.v1.UnlistRequest
+	(*Call)(nil),           // 19: servery.plugin.v1.Call
+	(FindingSeverity)(0),   // 20: servery.plugin.v1.FindingSeverity
+	(*InboundRequest)(nil), // 21: servery.plugin.v1.InboundRequest
+	(*Decision)(nil),       // 22: servery.plugin.v1.Decision
 }
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
-	18, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
-	10, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
-	5,  // 2: servery.plugin.v1.ItemsChunk.stores:type_name -> servery.plugin.v1.Store
-	9,  // 3: servery.plugin.v1.ItemsChunk.categories:type_name -> servery.plugin.v1.Category
-	13, // 4: servery.plugin.v1.ItemsChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	14, // 5: servery.plugin.v1.ItemsChunk.options:type_name -> servery.plugin.v1.Option
-	15, // 6: servery.plugin.v1.ItemsChunk.taxes:type_name -> servery.plugin.v1.Tax
-	16, // 7: servery.plugin.v1.ItemsChunk.charges:type_name -> servery.plugin.v1.Charge
+	19, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
+	11, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
+	6,  // 2: servery.plugin.v1.ItemsChunk.stores:type_name -> servery.plugin.v1.Store
+	10, // 3: servery.plugin.v1.ItemsChunk.categories:type_name -> servery.plugin.v1.Category
+	14, // 4: servery.plugin.v1.ItemsChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	15, // 5: servery.plugin.v1.ItemsChunk.options:type_name -> servery.plugin.v1.Option
+	16, // 6: servery.plugin.v1.ItemsChunk.taxes:type_name -> servery.plugin.v1.Tax
+	17, // 7: servery.plugin.v1.ItemsChunk.charges:type_name -> servery.plugin.v1.Charge
 	2,  // 8: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	19, // 9: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
-	18, // 10: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
-	5,  // 11: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
-	9,  // 12: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
-	10, // 13: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
-	13, // 14: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	14, // 15: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
-	15, // 16: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
-	16, // 17: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
-	20, // 18: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
-	6,  // 19: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 20: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
-	7,  // 21: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
-	8,  // 22: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	6,  // 23: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
-	8,  // 24: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 25: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	12, // 26: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	8,  // 27: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 28: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 29: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	18, // 30: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	20, // 9: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
+	19, // 10: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	6,  // 11: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
+	10, // 12: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
+	11, // 13: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
+	14, // 14: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	15, // 15: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
+	16, // 16: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
+	17, // 17: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
+	19, // 18: servery.plugin.v1.ServeRequest.call:type_name -> servery.plugin.v1.Call
+	21, // 19: servery.plugin.v1.ServeRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	3,  // 20: servery.plugin.v1.ServeRequest.menu:type_name -> servery.plugin.v1.MenuChunk
+	22, // 21: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
+	7,  // 22: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
+	9,  // 23: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 24: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
+	9,  // 25: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
+	7,  // 26: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	9,  // 27: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	12, // 28: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	13, // 29: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	9,  // 30: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	9,  // 31: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	12, // 32: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	19, // 33: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_menu_proto_init() }
@@ -1829,6 +1900,7 @@ func file_servery_plugin_v1_menu_proto_init() {
 		return
 	}
 	file_servery_plugin_v1_call_proto_init()
+	file_servery_plugin_v1_order_proto_init()
 	file_servery_plugin_v1_plan_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1836,7 +1908,7 @@ func file_servery_plugin_v1_menu_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_menu_proto_rawDesc), len(file_servery_plugin_v1_menu_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

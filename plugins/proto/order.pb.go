@@ -741,7 +741,7 @@ type InboundReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        uint32                 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`                                                                            // 200, 201, 202 or 204; for an ignored request also 400, 403, 404, 409, 410 or 422
 	Headers       map[string]string      `protobuf:"bytes,2,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // only Content-Type, Content-Language and Cache-Control
-	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`                                                                                 // up to 16 KiB
+	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`                                                                                 // up to 16 KiB; of Menu.Serve 8 MiB
 	OrderIdMark   string                 `protobuf:"bytes,4,opt,name=order_id_mark,json=orderIdMark,proto3" json:"order_id_mark,omitempty"`                                              // a text in the body that the hub replaces by its own id of the order; may be empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -43,14 +43,15 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bDescribe\x12\".servery.plugin.v1.DescribeRequest\x1a\x1e.servery.plugin.v1.Description\x12V\n" +
 	"\tConfigure\x12#.servery.plugin.v1.ConfigureRequest\x1a$.servery.plugin.v1.ConfigureResponse\x12O\n" +
 	"\vCheckHealth\x12%.servery.plugin.v1.CheckHealthRequest\x1a\x19.servery.plugin.v1.Health\x12J\n" +
-	"\x05Drain\x12\x1f.servery.plugin.v1.DrainRequest\x1a .servery.plugin.v1.DrainResponse2\xd0\x02\n" +
+	"\x05Drain\x12\x1f.servery.plugin.v1.DrainRequest\x1a .servery.plugin.v1.DrainResponse2\x9b\x03\n" +
 	"\x04Menu\x12Q\n" +
 	"\n" +
 	"CheckItems\x12\x1d.servery.plugin.v1.ItemsChunk\x1a .servery.plugin.v1.FindingsChunk(\x010\x01\x12L\n" +
 	"\x06Render\x12\x1c.servery.plugin.v1.MenuChunk\x1a .servery.plugin.v1.RenderedChunk(\x010\x01\x12Z\n" +
 	"\x10InterpretPublish\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome\x12K\n" +
 	"\n" +
-	"PlanUnlist\x12 .servery.plugin.v1.UnlistRequest\x1a\x1b.servery.plugin.v1.Decision2\x8a\x02\n" +
+	"PlanUnlist\x12 .servery.plugin.v1.UnlistRequest\x1a\x1b.servery.plugin.v1.Decision\x12I\n" +
+	"\x05Serve\x12\x1f.servery.plugin.v1.ServeRequest\x1a\x1f.servery.plugin.v1.InboundReply2\x8a\x02\n" +
 	"\fAvailability\x12O\n" +
 	"\tPlanStore\x12%.servery.plugin.v1.StoreActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12N\n" +
 	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
@@ -86,31 +87,33 @@ var file_servery_plugin_v1_plugin_proto_goTypes = []any{
 	(*MenuChunk)(nil),                // 5: servery.plugin.v1.MenuChunk
 	(*InterpretRequest)(nil),         // 6: servery.plugin.v1.InterpretRequest
 	(*UnlistRequest)(nil),            // 7: servery.plugin.v1.UnlistRequest
-	(*StoreActionRequest)(nil),       // 8: servery.plugin.v1.StoreActionRequest
-	(*ItemActionRequest)(nil),        // 9: servery.plugin.v1.ItemActionRequest
-	(*TranslateRequest)(nil),         // 10: servery.plugin.v1.TranslateRequest
-	(*TranslateFetchedRequest)(nil),  // 11: servery.plugin.v1.TranslateFetchedRequest
-	(*AcknowledgeRequest)(nil),       // 12: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),       // 13: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),          // 14: servery.plugin.v1.ItemsOOSRequest
-	(*RiderStatusRequest)(nil),       // 15: servery.plugin.v1.RiderStatusRequest
-	(*RiderLocationRequest)(nil),     // 16: servery.plugin.v1.RiderLocationRequest
-	(*ActionRequest)(nil),            // 17: servery.plugin.v1.ActionRequest
-	(*InterpretCallbackRequest)(nil), // 18: servery.plugin.v1.InterpretCallbackRequest
-	(*PollRequest)(nil),              // 19: servery.plugin.v1.PollRequest
-	(*InterpretPollRequest)(nil),     // 20: servery.plugin.v1.InterpretPollRequest
-	(*Description)(nil),              // 21: servery.plugin.v1.Description
-	(*ConfigureResponse)(nil),        // 22: servery.plugin.v1.ConfigureResponse
-	(*Health)(nil),                   // 23: servery.plugin.v1.Health
-	(*DrainResponse)(nil),            // 24: servery.plugin.v1.DrainResponse
-	(*FindingsChunk)(nil),            // 25: servery.plugin.v1.FindingsChunk
-	(*RenderedChunk)(nil),            // 26: servery.plugin.v1.RenderedChunk
-	(*PublishOutcome)(nil),           // 27: servery.plugin.v1.PublishOutcome
-	(*Decision)(nil),                 // 28: servery.plugin.v1.Decision
-	(*Translation)(nil),              // 29: servery.plugin.v1.Translation
-	(*ItemsOOSOutcome)(nil),          // 30: servery.plugin.v1.ItemsOOSOutcome
-	(*ActionOutcome)(nil),            // 31: servery.plugin.v1.ActionOutcome
-	(*PollResult)(nil),               // 32: servery.plugin.v1.PollResult
+	(*ServeRequest)(nil),             // 8: servery.plugin.v1.ServeRequest
+	(*StoreActionRequest)(nil),       // 9: servery.plugin.v1.StoreActionRequest
+	(*ItemActionRequest)(nil),        // 10: servery.plugin.v1.ItemActionRequest
+	(*TranslateRequest)(nil),         // 11: servery.plugin.v1.TranslateRequest
+	(*TranslateFetchedRequest)(nil),  // 12: servery.plugin.v1.TranslateFetchedRequest
+	(*AcknowledgeRequest)(nil),       // 13: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),       // 14: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),          // 15: servery.plugin.v1.ItemsOOSRequest
+	(*RiderStatusRequest)(nil),       // 16: servery.plugin.v1.RiderStatusRequest
+	(*RiderLocationRequest)(nil),     // 17: servery.plugin.v1.RiderLocationRequest
+	(*ActionRequest)(nil),            // 18: servery.plugin.v1.ActionRequest
+	(*InterpretCallbackRequest)(nil), // 19: servery.plugin.v1.InterpretCallbackRequest
+	(*PollRequest)(nil),              // 20: servery.plugin.v1.PollRequest
+	(*InterpretPollRequest)(nil),     // 21: servery.plugin.v1.InterpretPollRequest
+	(*Description)(nil),              // 22: servery.plugin.v1.Description
+	(*ConfigureResponse)(nil),        // 23: servery.plugin.v1.ConfigureResponse
+	(*Health)(nil),                   // 24: servery.plugin.v1.Health
+	(*DrainResponse)(nil),            // 25: servery.plugin.v1.DrainResponse
+	(*FindingsChunk)(nil),            // 26: servery.plugin.v1.FindingsChunk
+	(*RenderedChunk)(nil),            // 27: servery.plugin.v1.RenderedChunk
+	(*PublishOutcome)(nil),           // 28: servery.plugin.v1.PublishOutcome
+	(*Decision)(nil),                 // 29: servery.plugin.v1.Decision
+	(*InboundReply)(nil),             // 30: servery.plugin.v1.InboundReply
+	(*Translation)(nil),              // 31: servery.plugin.v1.Translation
+	(*ItemsOOSOutcome)(nil),          // 32: servery.plugin.v1.ItemsOOSOutcome
+	(*ActionOutcome)(nil),            // 33: servery.plugin.v1.ActionOutcome
+	(*PollResult)(nil),               // 34: servery.plugin.v1.PollResult
 }
 var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: servery.plugin.v1.Plugin.Describe:input_type -> servery.plugin.v1.DescribeRequest
@@ -121,50 +124,52 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	5,  // 5: servery.plugin.v1.Menu.Render:input_type -> servery.plugin.v1.MenuChunk
 	6,  // 6: servery.plugin.v1.Menu.InterpretPublish:input_type -> servery.plugin.v1.InterpretRequest
 	7,  // 7: servery.plugin.v1.Menu.PlanUnlist:input_type -> servery.plugin.v1.UnlistRequest
-	8,  // 8: servery.plugin.v1.Availability.PlanStore:input_type -> servery.plugin.v1.StoreActionRequest
-	9,  // 9: servery.plugin.v1.Availability.PlanItems:input_type -> servery.plugin.v1.ItemActionRequest
-	6,  // 10: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
-	10, // 11: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
-	11, // 12: servery.plugin.v1.Orders.TranslateFetched:input_type -> servery.plugin.v1.TranslateFetchedRequest
-	12, // 13: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
-	6,  // 14: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
-	13, // 15: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
-	14, // 16: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
-	6,  // 17: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
-	15, // 18: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
-	16, // 19: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
-	17, // 20: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
-	6,  // 21: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
-	18, // 22: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	19, // 23: servery.plugin.v1.Polls.Plan:input_type -> servery.plugin.v1.PollRequest
-	20, // 24: servery.plugin.v1.Polls.Interpret:input_type -> servery.plugin.v1.InterpretPollRequest
-	21, // 25: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	22, // 26: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	23, // 27: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	24, // 28: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	25, // 29: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	26, // 30: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	27, // 31: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	28, // 32: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
-	28, // 33: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	28, // 34: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	27, // 35: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	29, // 36: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	29, // 37: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
-	28, // 38: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	27, // 39: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
-	28, // 40: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	28, // 41: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
-	30, // 42: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
-	28, // 43: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	28, // 44: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	28, // 45: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	31, // 46: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	31, // 47: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	28, // 48: servery.plugin.v1.Polls.Plan:output_type -> servery.plugin.v1.Decision
-	32, // 49: servery.plugin.v1.Polls.Interpret:output_type -> servery.plugin.v1.PollResult
-	25, // [25:50] is the sub-list for method output_type
-	0,  // [0:25] is the sub-list for method input_type
+	8,  // 8: servery.plugin.v1.Menu.Serve:input_type -> servery.plugin.v1.ServeRequest
+	9,  // 9: servery.plugin.v1.Availability.PlanStore:input_type -> servery.plugin.v1.StoreActionRequest
+	10, // 10: servery.plugin.v1.Availability.PlanItems:input_type -> servery.plugin.v1.ItemActionRequest
+	6,  // 11: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
+	11, // 12: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
+	12, // 13: servery.plugin.v1.Orders.TranslateFetched:input_type -> servery.plugin.v1.TranslateFetchedRequest
+	13, // 14: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
+	6,  // 15: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
+	14, // 16: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
+	15, // 17: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
+	6,  // 18: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
+	16, // 19: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
+	17, // 20: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
+	18, // 21: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
+	6,  // 22: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
+	19, // 23: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
+	20, // 24: servery.plugin.v1.Polls.Plan:input_type -> servery.plugin.v1.PollRequest
+	21, // 25: servery.plugin.v1.Polls.Interpret:input_type -> servery.plugin.v1.InterpretPollRequest
+	22, // 26: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	23, // 27: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	24, // 28: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	25, // 29: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	26, // 30: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	27, // 31: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	28, // 32: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	29, // 33: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	30, // 34: servery.plugin.v1.Menu.Serve:output_type -> servery.plugin.v1.InboundReply
+	29, // 35: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	29, // 36: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	28, // 37: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	31, // 38: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	31, // 39: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
+	29, // 40: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	28, // 41: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
+	29, // 42: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	29, // 43: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	32, // 44: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	29, // 45: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	29, // 46: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	29, // 47: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	33, // 48: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	33, // 49: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	29, // 50: servery.plugin.v1.Polls.Plan:output_type -> servery.plugin.v1.Decision
+	34, // 51: servery.plugin.v1.Polls.Interpret:output_type -> servery.plugin.v1.PollResult
+	26, // [26:52] is the sub-list for method output_type
+	0,  // [0:26] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

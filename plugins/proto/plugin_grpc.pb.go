@@ -269,6 +269,7 @@ const (
 	Menu_Render_FullMethodName           = "/servery.plugin.v1.Menu/Render"
 	Menu_InterpretPublish_FullMethodName = "/servery.plugin.v1.Menu/InterpretPublish"
 	Menu_PlanUnlist_FullMethodName       = "/servery.plugin.v1.Menu/PlanUnlist"
+	Menu_Serve_FullMethodName            = "/servery.plugin.v1.Menu/Serve"
 )
 
 // MenuClient is the client API for Menu service.
@@ -291,6 +292,9 @@ type MenuClient interface {
 	// PlanUnlist removes a store from the aggregator, which had a menu of it. The
 	// plan's success rule decides the outcome. Capability menu_unlist.
 	PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...grpc.CallOption) (*Decision, error)
+	// Serve responds to a request of the aggregator that fetches the menu of a store.
+	// Capability menu_serve.
+	Serve(ctx context.Context, in *ServeRequest, opts ...grpc.CallOption) (*InboundReply, error)
 }
 
 type menuClient struct {
@@ -347,6 +351,16 @@ func (c *menuClient) PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...
 	return out, nil
 }
 
+func (c *menuClient) Serve(ctx context.Context, in *ServeRequest, opts ...grpc.CallOption) (*InboundReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(InboundReply)
+	err := c.cc.Invoke(ctx, Menu_Serve_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MenuServer is the server API for Menu service.
 // All implementations must embed UnimplementedMenuServer
 // for forward compatibility.
@@ -367,6 +381,9 @@ type MenuServer interface {
 	// PlanUnlist removes a store from the aggregator, which had a menu of it. The
 	// plan's success rule decides the outcome. Capability menu_unlist.
 	PlanUnlist(context.Context, *UnlistRequest) (*Decision, error)
+	// Serve responds to a request of the aggregator that fetches the menu of a store.
+	// Capability menu_serve.
+	Serve(context.Context, *ServeRequest) (*InboundReply, error)
 	mustEmbedUnimplementedMenuServer()
 }
 
@@ -388,6 +405,9 @@ func (UnimplementedMenuServer) InterpretPublish(context.Context, *InterpretReque
 }
 func (UnimplementedMenuServer) PlanUnlist(context.Context, *UnlistRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanUnlist not implemented")
+}
+func (UnimplementedMenuServer) Serve(context.Context, *ServeRequest) (*InboundReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Serve not implemented")
 }
 func (UnimplementedMenuServer) mustEmbedUnimplementedMenuServer() {}
 func (UnimplementedMenuServer) testEmbeddedByValue()              {}
@@ -460,6 +480,24 @@ func _Menu_PlanUnlist_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Menu_Serve_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ServeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MenuServer).Serve(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Menu_Serve_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MenuServer).Serve(ctx, req.(*ServeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Menu_ServiceDesc is the grpc.ServiceDesc for Menu service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -474,6 +512,10 @@ var Menu_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlanUnlist",
 			Handler:    _Menu_PlanUnlist_Handler,
+		},
+		{
+			MethodName: "Serve",
+			Handler:    _Menu_Serve_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -13,6 +13,7 @@ const (
 	CapabilityMenuContext      = "menu_check_context"
 	CapabilityMenuRender       = "menu_render"
 	CapabilityMenuResult       = "menu_result"
+	CapabilityMenuServe        = "menu_serve"
 	CapabilityMenuUnlist       = "menu_unlist"
 	CapabilityOrderAcknowledge = "order_acknowledge"
 	CapabilityOrderFetch       = "order_fetch"
@@ -34,6 +35,7 @@ var methods = map[string]string{
 	"Menu.Render":                  CapabilityMenuRender,
 	"Menu.InterpretPublish":        CapabilityMenuResult,
 	"Menu.PlanUnlist":              CapabilityMenuUnlist,
+	"Menu.Serve":                   CapabilityMenuServe,
 	"Orders.Translate":             CapabilityOrderTranslate,
 	"Orders.TranslateFetched":      CapabilityOrderFetch,
 	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
@@ -74,6 +76,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityMenuContext, implements[MenuContextChecker](p))
 	add(CapabilityMenuRender, implements[MenuRenderer](p))
 	add(CapabilityMenuResult, implements[PublishInterpreter](p))
+	add(CapabilityMenuServe, implements[MenuServer](p))
 	add(CapabilityMenuUnlist, implements[Unlister](p))
 	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
 	add(CapabilityOrderFetch, implements[FetchTranslator](p))

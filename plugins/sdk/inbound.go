@@ -43,6 +43,7 @@ func hasTimestamp(in *pb.Inbound) bool {
 func (c *validation) inbound(at string, in *pb.Inbound, d *Description) {
 	needs := map[pb.InboundPurpose]string{pb.InboundPurpose_INBOUND_PURPOSE_ORDER: CapabilityOrderTranslate,
 		pb.InboundPurpose_INBOUND_PURPOSE_MIXED:  CapabilityOrderTranslate,
+		pb.InboundPurpose_INBOUND_PURPOSE_MENU:   CapabilityMenuServe,
 		pb.InboundPurpose_INBOUND_PURPOSE_ACTION: CapabilityActionCallback}[in.GetPurpose()]
 	c.check(kindPattern.MatchString(in.GetKind()),
 		"%s: the kind must be lower-case letters, digits, hyphens and underscores", at)
@@ -52,6 +53,8 @@ func (c *validation) inbound(at string, in *pb.Inbound, d *Description) {
 		"nonce_header": in.GetNonceHeader(), "order_id_header": in.GetOrderIdHeader()} {
 		c.check(name == "" || httpguts.ValidHeaderFieldName(name), "%s: %s: %q is no header name", at, field, name)
 	}
+	c.check(in.GetStoreQuery() == "" || in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU,
+		"%s: store_query: is of a menu", at)
 	c.credential(at, in, d.GetSecrets())
 	c.shared(at+": shared", in)
 	if in.GetToken() != nil {
@@ -89,7 +92,9 @@ func (c *validation) shared(at string, in *pb.Inbound) {
 		return
 	}
 	name := shared.GetStoreIdHeader()
-	c.check(len(shared.GetStoreId()) > 0 || name != "", "%s: store_id: is required, or store_id_header", at)
+	menu := in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU
+	c.check(menu != (len(shared.GetStoreId()) > 0 || name != ""),
+		"%s: store_id: is required, or store_id_header; a menu has neither", at)
 	c.check(name == "" || httpguts.ValidHeaderFieldName(name), "%s: store_id_header: %q is no header name", at, name)
 	for _, path := range shared.GetStoreId() {
 		c.check(strings.HasPrefix(path, "/"), "%s: store_id: %q must begin with a slash", at, path)
@@ -110,6 +115,19 @@ func (c *validation) token(at string, token *pb.InboundToken, d *Description) {
 		"%s: audience: is required, or audience_setting instead", at)
 }
 
+// neededText returns what an HMAC must cover, and whether it does: the body, or the store whose menu is fetched.
+func neededText(in *pb.Inbound, text signature.Template) (needed string, covered bool) {
+	name := in.GetStoreQuery()
+	switch {
+	case in.GetPurpose() != pb.InboundPurpose_INBOUND_PURPOSE_MENU:
+		return "{body}", text.Uses(signature.Body)
+	case name == "":
+		return "{path}", text.Uses(signature.Path)
+	}
+	return "{query." + name + "} or {query}", text.Uses(signature.Query) ||
+		slices.Contains(text, signature.Part{Source: signature.Parameter, Text: name})
+}
+
 // signature checks what an HMAC covers. A timestamp or nonce that it does not cover would prove nothing.
 func (c *validation) signature(at string, in *pb.Inbound) {
 	text, err := signature.Parse(SignedText(in))
@@ -117,7 +135,8 @@ func (c *validation) signature(at string, in *pb.Inbound) {
 		c.check(false, "%s: signed_text: %v", at, err)
 		return
 	}
-	c.check(text.Uses(signature.Body), "%s: signed_text: must contain {body}", at)
+	needed, covered := neededText(in, text)
+	c.check(covered, "%s: signed_text: must contain %s", at, needed)
 	c.check(text.Uses(signature.Timestamp) == hasTimestamp(in),
 		"%s: signed_text: must contain {timestamp} exactly if there is a timestamp", at)
 	nonce := in.GetNonceHeader() != ""

@@ -193,3 +193,36 @@ func TestSharedInboundNamesTheStore(t *testing.T) {
 	token := &pb.Inbound{Scheme: pb.InboundScheme_INBOUND_SCHEME_JWT}
 	require.ErrorContains(t, shared(token, &pb.SharedInbound{StoreIdHeader: "X-Store"}), "JSON Web Token")
 }
+
+func TestServedMenuSignsTheStore(t *testing.T) {
+	check := func(text, query string) error {
+		c := &validation{}
+		c.inbound("menu", &pb.Inbound{Kind: "menu", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MENU, Secret: "key",
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "X-Sign", SignedText: text, StoreQuery: query},
+			&Description{Capabilities: []string{CapabilityMenuServe}, Secrets: []*pb.Secret{{Name: "key"}}})
+		return c.err()
+	}
+	require.NoError(t, check("{method} {path}", ""))
+	require.NoError(t, check("{query}", "store"))
+	require.NoError(t, check("{query.store}", "store"))
+	require.ErrorContains(t, check("{query}", ""), "must contain {path}")
+	require.ErrorContains(t, check("", ""), "must contain {path}")
+	require.ErrorContains(t, check("{path} {query.other}", "store"), "must contain {query.store} or {query}")
+}
+
+func TestServedMenuNamesItsStoreInTheURL(t *testing.T) {
+	check := func(in *pb.Inbound) error {
+		in.Kind, in.Scheme = "menu", pb.InboundScheme_INBOUND_SCHEME_BEARER
+		in.Header, in.Secret = "Authorization", "key"
+		c := &validation{}
+		c.inbound("menu", in, &Description{Capabilities: []string{CapabilityMenuServe, CapabilityOrderTranslate},
+			Secrets: []*pb.Secret{{Name: "key"}}})
+		return c.err()
+	}
+	menu := pb.InboundPurpose_INBOUND_PURPOSE_MENU
+	require.NoError(t, check(&pb.Inbound{Purpose: menu, Shared: &pb.SharedInbound{}}))
+	require.ErrorContains(t, check(&pb.Inbound{Purpose: menu, Shared: &pb.SharedInbound{StoreIdHeader: "X-Store"}}),
+		"a menu has neither")
+	require.ErrorContains(t, check(&pb.Inbound{Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, StoreQuery: "store"}),
+		"store_query: is of a menu")
+}

@@ -117,6 +117,11 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 	return decision, nil
 }
 
+// ServeMenu returns the response to a request that fetches the menu of a store.
+func (c *Client) ServeMenu(ctx context.Context, request *ServeRequest) (*InboundReply, error) {
+	return call(ctx, menuDeadline, c.menu.Serve, request)
+}
+
 // exchange sends and receives concurrently, so that neither side blocks the other. It returns when both have ended.
 func exchange[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc,
 	send func(func(*Q) error) error, take func(*A) error) error {

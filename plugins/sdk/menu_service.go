@@ -76,6 +76,12 @@ func (m menuService) PlanUnlist(ctx context.Context, req *pb.UnlistRequest) (*pb
 		func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
 }
 
+// Serve responds to a request that fetches the menu of a store.
+func (m menuService) Serve(ctx context.Context, req *pb.ServeRequest) (*pb.InboundReply, error) {
+	return withCapability(m.s, CapabilityMenuServe,
+		func(p MenuServer) (*pb.InboundReply, error) { return p.ServeMenu(ctx, req) })
+}
+
 // receiveChunks reads every chunk of a stream, up to MaxMenu bytes.
 func receiveChunks[C any, A any, P interface {
 	*C

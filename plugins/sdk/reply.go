@@ -16,8 +16,12 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// MaxReply bounds the body of a plugin's own response to an inbound request, in bytes.
-const MaxReply = 16 << 10
+// Bounds of the body of a plugin's own response to an inbound request, in bytes.
+const (
+	MaxReply      = 16 << 10
+	MaxServedMenu = 8 << 20  // of a request that fetches a menu
+	searchedReply = 64 << 10 // in which stacks are looked for
+)
 
 // The allowed parts of a reply. A reply is never a page, because a browser would run it on the hub's domain.
 var (
@@ -26,7 +30,7 @@ var (
 		http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity)
 	replyHeaders = []string{"Content-Type", "Content-Language", "Cache-Control"}
 	replyTypes   = []string{"application/json", "application/problem+json", "application/xml", "text/xml",
-		"application/soap+xml", "application/x-www-form-urlencoded", "text/plain"}
+		"application/soap+xml", "application/x-www-form-urlencoded", "text/plain", "text/csv"}
 )
 
 // stackMark matches what a stack or a panic has in any text.
@@ -47,10 +51,16 @@ func CheckReply(answer proto.Message) error {
 	case *ActionOutcome:
 		reply = a.GetReply()
 	}
-	c := &validation{}
 	if reply == nil {
 		return nil
 	}
+	c := &validation{}
+	c.reply(reply, statuses, MaxReply)
+	return c.err()
+}
+
+// reply checks a plugin's own response, whose body has at most limit bytes.
+func (c *validation) reply(reply *pb.InboundReply, statuses []uint32, limit int) {
 	c.check(slices.Contains(statuses, reply.GetStatus()), "reply: status %d: must be one of %v", reply.GetStatus(),
 		statuses)
 	for name, value := range reply.GetHeaders() {
@@ -63,14 +73,14 @@ func CheckReply(answer proto.Message) error {
 				value, replyTypes)
 		}
 	}
-	c.check(len(reply.GetBody()) <= MaxReply, "reply: the body has %d bytes, above the limit of %d",
-		len(reply.GetBody()), MaxReply)
+	c.check(len(reply.GetBody()) <= limit, "reply: the body has %d bytes, above the limit of %d",
+		len(reply.GetBody()), limit)
 	c.check(reply.GetStatus() != http.StatusNoContent || len(reply.GetBody()) == 0,
 		"reply: status 204 has no body")
-	c.check(!stackMark.Match(reply.GetBody()), "reply: the body has a stack or a source position")
+	searched := reply.GetBody()[:min(len(reply.GetBody()), searchedReply)]
+	c.check(!stackMark.Match(searched), "reply: the body has a stack or a source position")
 	c.check(reply.GetOrderIdMark() == "" || strings.Count(string(reply.GetBody()), reply.GetOrderIdMark()) == 1,
 		"reply: order_id_mark %q: must be in the body once", reply.GetOrderIdMark())
-	return c.err()
 }
 
 // Reply returns a plugin's own response to an inbound request. Set it as the Reply of a Translation or an

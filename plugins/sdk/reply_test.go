@@ -126,3 +126,15 @@ func FuzzReadForm(f *testing.F) {
 		require.LessOrEqual(t, size, len(body))
 	})
 }
+
+func TestServedMenuIsLargerThanAReply(t *testing.T) {
+	body := []byte(strings.Repeat("a", MaxServedMenu))
+	require.NoError(t, CheckResult(&Description{}, Reply(200, "text/csv", body)))
+	require.NoError(t, CheckResult(&Description{}, Reply(404, "", nil)))
+	require.ErrorContains(t, CheckResult(&Description{}, Reply(200, "text/csv", append(body, 'a'))), "above the limit")
+	require.ErrorContains(t, CheckResult(&Description{}, Reply(200, "text/html", nil)), "must be one of")
+	require.ErrorContains(t, CheckResult(&Description{}, Reply(500, "", nil)), "must be one of")
+	marked := Reply(200, "text/plain", []byte("ID"))
+	marked.OrderIdMark = "ID"
+	require.ErrorContains(t, CheckResult(&Description{}, marked), "about no order")
+}

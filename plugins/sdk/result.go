@@ -35,6 +35,9 @@ func CheckResult(d *Description, answer proto.Message) error {
 		}
 		c.followUp(a)
 		c.aboutStore(a)
+	case *InboundReply: // a served menu
+		c.reply(a, ignoredStatuses, MaxServedMenu)
+		c.check(a.GetOrderIdMark() == "", "reply: order_id_mark: a menu is about no order")
 	case *PollResult:
 		c.polled(a)
 	case *pb.FindingsChunk:

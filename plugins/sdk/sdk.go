@@ -61,6 +61,8 @@ type (
 	Translation = pb.Translation
 	// InboundReply is the plugin's own response to an inbound request; see JSONReply.
 	InboundReply = pb.InboundReply
+	// ServeRequest is a request that fetches the menu of a store.
+	ServeRequest = pb.ServeRequest
 	// NewOrder is an order in the hub's normal form.
 	NewOrder = pb.NewOrder
 	// Check is what a plugin checks: items, stores, and what the items belong to. Its call is set.
@@ -115,6 +117,13 @@ type MenuContextChecker interface {
 // format.
 type MenuRenderer interface {
 	Render(ctx context.Context, call *Call, menu *Menu) (*Decision, error)
+}
+
+// MenuServer responds to requests of an aggregator that fetches menus. The inbound
+// kinds with the purpose MENU need it.
+type MenuServer interface {
+	// ServeMenu returns the response with the menu of a store, which is that of MenuRenderer.
+	ServeMenu(ctx context.Context, request *ServeRequest) (*InboundReply, error)
 }
 
 // PublishInterpreter interprets the aggregator's response to a published menu.

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/inbound"
@@ -187,10 +188,12 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Callers: relay.Callers{Keys: platforms.NewCallers(db), Nonces: platforms.NewCallers(db),
 			Tokens: jwks.New(outbound{h.keySetSender}, clock), Directory: platforms.New(db),
 			Verifications: config.Plugins, Shared: platforms.NewShared(db), Clock: clock},
-		Callbacks:           config.Plugins,
-		Fetches:             messages.New(db),
-		PlatformStores:      platforms.NewCallers(db),
-		PlatformViews:       availability.New(db),
+		Callbacks:      config.Plugins,
+		Fetches:        messages.New(db),
+		PlatformStores: platforms.NewCallers(db),
+		PlatformViews:  availability.New(db),
+		MenuServer: aggregator.NewMenuServer(config.Host, menus.NewMenuSource(db),
+			platforms.NewCallers(db)),
 		Rejections:          newCallStore(db),
 		Publications:        publications.New(db),
 		Checklist:           consoleview.NewChecklist(db, config.Plugins),

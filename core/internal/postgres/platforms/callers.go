@@ -2,8 +2,11 @@ package platforms
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -74,4 +77,14 @@ func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platfor
 			"no store has it on the platform "+platform)
 	}
 	return ref, err
+}
+
+// StoreID returns the hub's id of a store.
+func (c Callers) StoreID(ctx context.Context, business core.BusinessID, ref string) (id int64, err error) {
+	err = c.db.Tenant(business).QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`,
+		business, ref).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, core.NoSuch("ref_id", strconv.Quote(ref), "there is no store with this ref_id")
+	}
+	return id, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -37,6 +38,12 @@ func (market) Describe(context.Context) (*sdk.Description, error) {
 				Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Query: "key", Secret: "feed_key",
 				OrderId: "/order/@id", OrderIdHeader: "X-Order",
 				Shared: &pb.SharedInbound{StoreId: []string{"/order/store"}, StoreIdHeader: "X-Store"}},
+			{Kind: "menu", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MENU,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "Authorization", Secret: "feed_key",
+				Shared: &pb.SharedInbound{}},
+			{Kind: "signed-menu", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MENU,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "X-Market-Signature",
+				Secret: "signing_key", SignedText: "{method} {path} {query.store}", StoreQuery: "store"},
 			{Kind: "signed-in", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
 				Scheme: pb.InboundScheme_INBOUND_SCHEME_JWT, Header: "Authorization",
 				Token: &pb.InboundToken{Endpoint: "api", Path: "/keys.json", Issuer: "https://market.example",
@@ -120,6 +127,27 @@ func placed(sent feedOrder, reply *sdk.InboundReply) (*sdk.Translation, error) {
 		DeliveryType: "self", Items: []*pb.OrderItem{{RefId: sent.Item, Quantity: count}}})
 	translation.Reply = reply
 	return translation, err
+}
+
+// servedMenu is a menu in the marketplace's format.
+type servedMenu struct {
+	Store string            `json:"store"`
+	Items map[string]string `json:"items"` // prices
+}
+
+// ServeMenu returns the prices of a store.
+func (market) ServeMenu(_ context.Context, r *sdk.ServeRequest) (*sdk.InboundReply, error) {
+	if r.GetRequest().GetHeaders()["authorization"] != "" {
+		return nil, sdk.Refusef("the plugin received a credential")
+	}
+	menu := servedMenu{r.GetMenu().GetStore().GetPlatformStoreId(), map[string]string{}}
+	for _, item := range r.GetMenu().GetItems() {
+		menu.Items[item.GetRefId()] = item.GetPrice()
+	}
+	if r.GetRequest().GetQuery()["size"] == "large" {
+		menu.Items["padding"] = strings.Repeat("x", sdk.MaxServedMenu)
+	}
+	return sdk.JSONReply(200, menu), nil
 }
 
 // PlanAction plans a request. The outcome of the action arrives later.

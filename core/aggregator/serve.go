@@ -1,0 +1,121 @@
+package aggregator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// StoreFinder finds stores by the ids of platforms, or by ref_id.
+type StoreFinder interface {
+	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
+	StoreID(ctx context.Context, business core.BusinessID, ref string) (int64, error)
+}
+
+// MenuServer responds to aggregators that fetch menus.
+type MenuServer struct {
+	host   *Host
+	source MenuSource
+	stores StoreFinder
+	slots  chan struct{} // of the menus that are rendered
+}
+
+// The bounds of menus that are rendered for requests in one replica, and of the wait for them.
+const (
+	servedAtOnce = 2
+	serveWait    = 2 * time.Second
+)
+
+// NewMenuServer returns a MenuServer.
+func NewMenuServer(host *Host, source MenuSource, stores StoreFinder) MenuServer {
+	return MenuServer{host, source, stores, make(chan struct{}, servedAtOnce)}
+}
+
+// menuStore returns the aggregator's id of the store in the URL of a request that fetches a menu, or "".
+func menuStore(about *pb.Inbound, query map[string]string, path string) string {
+	switch {
+	case about.GetPurpose() != pb.InboundPurpose_INBOUND_PURPOSE_MENU:
+		return ""
+	case about.GetStoreQuery() != "":
+		return order.CleanID(query[about.GetStoreQuery()])
+	}
+	return order.CleanID(path)
+}
+
+// ServeMenu returns the response to a request that fetches the menu of a store. The path is the part after the kind. It
+// returns NotFound if the kind serves no menu, or the platform does not list the store.
+func (m MenuServer) ServeMenu(ctx context.Context, in relay.InboundRequest, path string) (none relay.Reply, err error) {
+	plugin, subject, err := m.host.subject(ctx, in.Business, in.Platform)
+	if err != nil {
+		return none, err
+	}
+	about := m.host.inbound(plugin.ID(), in.Kind)
+	id := menuStore(about, in.Query, path)
+	if id == "" {
+		return none, core.Errorf(core.NotFound, "the plugin of platform %s serves no menu at this URL", in.Platform)
+	}
+	ref, err := m.stores.StoreRef(ctx, in.Business, in.Platform, id)
+	if err != nil {
+		return none, err
+	}
+	store, err := m.stores.StoreID(ctx, in.Business, ref)
+	if err != nil {
+		return none, err
+	}
+	release, err := m.acquire(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer release()
+	s, err := m.source.Read(ctx, in.Business, store, in.Platform)
+	if err != nil {
+		return none, err
+	}
+	if !s.Listed {
+		return none, core.Errorf(core.NotFound, "the platform does not list the store")
+	}
+	subject.Store, subject.Currency = ref, s.Currency
+	subject.About = fmt.Sprintf("the menu of store %q, which the aggregator fetches", ref)
+	return m.serve(ctx, plugin, subject, servedMenu{s, requestForPlugin(about, in)})
+}
+
+// servedMenu is the menu of a store, and the request that fetches it.
+type servedMenu struct {
+	StoreMenu
+	request *sdk.InboundRequest
+}
+
+func (m MenuServer) serve(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
+	s servedMenu) (none relay.Reply, err error) {
+	request, err := menuForPlugin(menu.Effective(subject.Store, s.Menu, s.Platform, s.Menu.Blocked[subject.Platform]))
+	if err != nil {
+		return none, err
+	}
+	request.Store = storeForPlugin(s.StoreMenu)
+	reply, err := plugin.ServeMenu(ctx, subject, &sdk.ServeRequest{Request: s.request, Menu: request})
+	if err != nil {
+		return none, m.host.withSettingsError(ctx, plugin, subject, err)
+	}
+	return *replyOf(reply), nil
+}
+
+// acquire waits for a free slot, at most serveWait.
+func (m MenuServer) acquire(ctx context.Context) (release func(), err error) {
+	select {
+	case m.slots <- struct{}{}:
+		return func() { <-m.slots }, nil
+	case <-time.After(serveWait):
+	case <-ctx.Done():
+	}
+	return nil, cmp.Or(ctx.Err(), error(&core.Error{Code: core.Unavailable, RetryAfter: time.Second,
+		Message: "the hub renders other menus now: fetch this one later"}))
+}
