@@ -43,10 +43,12 @@ CREATE TABLE platform_tokens (
 CREATE TABLE endpoint_rates (
     business_id bigint NOT NULL,
     platform    text NOT NULL,
-    endpoint    text NOT NULL,        -- name
-    next_at     timestamptz NOT NULL, -- without a burst
-    PRIMARY KEY (business_id, platform, endpoint)
+    endpoint    text NOT NULL,            -- name
+    subject     text NOT NULL DEFAULT '', -- the store or order that the limit counts for; '': the platform
+    next_at     timestamptz NOT NULL,     -- without a burst
+    PRIMARY KEY (business_id, platform, endpoint, subject)
 ) WITH (fillfactor = 50);
+CREATE INDEX endpoint_rates_of_subjects ON endpoint_rates (next_at) WHERE subject <> '';
 
 -- Other names of platforms, which clients have fixed in their code. Events name the platform by
 -- the alias that is sent, if there is one.

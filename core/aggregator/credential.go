@@ -18,7 +18,8 @@ func addDeclared(about *sdk.Description, p *sdk.Plan, plan *relay.Plan) {
 		plan.Hosts, plan.Certificate = e.GetHosts(), certificateOf(e)
 		if limit := e.GetRateLimit(); limit.GetRequests() > 0 {
 			plan.RateLimit = relay.RateLimit{Requests: int(limit.GetRequests()), Burst: int(limit.GetBurst()),
-				Period: time.Duration(max(limit.GetPeriodSeconds(), 1)) * time.Second}
+				Period: time.Duration(max(limit.GetPeriodSeconds(), 1)) * time.Second,
+				Scope:  rateScopes[limit.GetScope()]}
 		}
 	}
 	for _, declared := range about.GetCredentials() {
@@ -27,6 +28,9 @@ func addDeclared(about *sdk.Description, p *sdk.Plan, plan *relay.Plan) {
 		}
 	}
 }
+
+var rateScopes = map[pb.RateScope]relay.RateScope{pb.RateScope_RATE_SCOPE_STORE: relay.RatePerStore,
+	pb.RateScope_RATE_SCOPE_ORDER: relay.RatePerOrder}
 
 func endpointOf(about *sdk.Description, name string) *pb.Endpoint {
 	for _, e := range about.GetEndpoints() {

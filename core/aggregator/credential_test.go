@@ -24,12 +24,14 @@ func TestPlanHasWhatItsPluginDeclares(t *testing.T) {
 		sdk.Signed("unused", "X", "secret", "{path}")},
 		Endpoints: []*pb.Endpoint{
 			{Name: "api", Hosts: []string{"api.example"}, Certificate: "chain", CertificateKey: "key",
-				RateLimit: &pb.RateLimit{Requests: 5, Burst: 2}},
+				RateLimit: &pb.RateLimit{Requests: 5, Burst: 2,
+					Scope: pb.RateScope_RATE_SCOPE_ORDER}},
 			{Name: "auth", Hosts: []string{"auth.example"}, Certificate: "other_chain", CertificateKey: "other_key"},
 		}}
 	plan := planOf(about, &sdk.Plan{Endpoint: "api", Credentials: []string{"signed", "other", "partner"}})
 	require.Equal(t, relay.Certificate{Chain: "chain", Key: "key"}, plan.Certificate)
-	require.Equal(t, relay.RateLimit{Requests: 5, Period: time.Second, Burst: 2}, plan.RateLimit)
+	require.Equal(t, relay.RateLimit{Requests: 5, Period: time.Second, Burst: 2,
+		Scope: relay.RatePerOrder}, plan.RateLimit)
 	require.Len(t, plan.Credentials, 3)
 	require.Equal(t, &relay.OAuth2{Endpoint: "auth", Hosts: []string{"auth.example"}, Path: "/token",
 		Certificate: relay.Certificate{Chain: "other_chain", Key: "other_key"}, ClientID: "id", ClientSecret: "secret",

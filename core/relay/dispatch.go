@@ -23,12 +23,14 @@ type RateLimit struct {
 	Requests int
 	Period   time.Duration
 	Burst    int
+	Scope    RateScope
 }
 
 // RateKey identifies the requests that a rate limit counts.
 type RateKey struct {
 	Business           core.BusinessID
 	Platform, Endpoint string
+	Subject            string // a store or an order; "": the platform
 }
 
 // Rates counts requests against rate limits, for all replicas.
@@ -253,8 +255,7 @@ func (x *exchange) addTokens(ctx context.Context, request *Request,
 func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, error) {
 	if x.plan.RateLimit.Requests > 0 && x.Rates != nil {
 		latest := x.Clock.Now().Add(x.maxWait(ctx))
-		at, err := x.Rates.Reserve(ctx, RateKey{x.call.Business, x.call.Platform, x.plan.Endpoint}, x.plan.RateLimit,
-			latest)
+		at, err := x.Rates.Reserve(ctx, x.rateKey(), x.plan.RateLimit, latest)
 		if err != nil {
 			return Attempt{}, fmt.Errorf("counting the requests to the endpoint failed: %s", core.PublicMessage(err))
 		}

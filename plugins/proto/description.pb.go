@@ -75,6 +75,57 @@ func (ValueRule) EnumDescriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{0}
 }
 
+// RateScope is what a rate limit counts for. A request about no store or order
+// counts for the platform.
+type RateScope int32
+
+const (
+	RateScope_RATE_SCOPE_UNSPECIFIED RateScope = 0 // the platform
+	RateScope_RATE_SCOPE_STORE       RateScope = 1 // each store
+	RateScope_RATE_SCOPE_ORDER       RateScope = 2 // each order
+)
+
+// Enum value maps for RateScope.
+var (
+	RateScope_name = map[int32]string{
+		0: "RATE_SCOPE_UNSPECIFIED",
+		1: "RATE_SCOPE_STORE",
+		2: "RATE_SCOPE_ORDER",
+	}
+	RateScope_value = map[string]int32{
+		"RATE_SCOPE_UNSPECIFIED": 0,
+		"RATE_SCOPE_STORE":       1,
+		"RATE_SCOPE_ORDER":       2,
+	}
+)
+
+func (x RateScope) Enum() *RateScope {
+	p := new(RateScope)
+	*p = x
+	return p
+}
+
+func (x RateScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RateScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[1].Descriptor()
+}
+
+func (RateScope) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[1]
+}
+
+func (x RateScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RateScope.Descriptor instead.
+func (RateScope) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{1}
+}
+
 type TokenGrant int32
 
 const (
@@ -108,11 +159,11 @@ func (x TokenGrant) String() string {
 }
 
 func (TokenGrant) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[1].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[2].Descriptor()
 }
 
 func (TokenGrant) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[1]
+	return &file_servery_plugin_v1_description_proto_enumTypes[2]
 }
 
 func (x TokenGrant) Number() protoreflect.EnumNumber {
@@ -121,7 +172,7 @@ func (x TokenGrant) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TokenGrant.Descriptor instead.
 func (TokenGrant) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{1}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
 }
 
 type ClientAuthentication int32
@@ -157,11 +208,11 @@ func (x ClientAuthentication) String() string {
 }
 
 func (ClientAuthentication) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[2].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[3].Descriptor()
 }
 
 func (ClientAuthentication) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[2]
+	return &file_servery_plugin_v1_description_proto_enumTypes[3]
 }
 
 func (x ClientAuthentication) Number() protoreflect.EnumNumber {
@@ -170,7 +221,7 @@ func (x ClientAuthentication) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ClientAuthentication.Descriptor instead.
 func (ClientAuthentication) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
 }
 
 type SignatureAlgorithm int32
@@ -209,11 +260,11 @@ func (x SignatureAlgorithm) String() string {
 }
 
 func (SignatureAlgorithm) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[3].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[4].Descriptor()
 }
 
 func (SignatureAlgorithm) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[3]
+	return &file_servery_plugin_v1_description_proto_enumTypes[4]
 }
 
 func (x SignatureAlgorithm) Number() protoreflect.EnumNumber {
@@ -222,7 +273,7 @@ func (x SignatureAlgorithm) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SignatureAlgorithm.Descriptor instead.
 func (SignatureAlgorithm) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{4}
 }
 
 type SignatureEncoding int32
@@ -258,11 +309,11 @@ func (x SignatureEncoding) String() string {
 }
 
 func (SignatureEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[4].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[5].Descriptor()
 }
 
 func (SignatureEncoding) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[4]
+	return &file_servery_plugin_v1_description_proto_enumTypes[5]
 }
 
 func (x SignatureEncoding) Number() protoreflect.EnumNumber {
@@ -271,7 +322,7 @@ func (x SignatureEncoding) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SignatureEncoding.Descriptor instead.
 func (SignatureEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{5}
 }
 
 type TimestampFormat int32
@@ -310,11 +361,11 @@ func (x TimestampFormat) String() string {
 }
 
 func (TimestampFormat) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[5].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[6].Descriptor()
 }
 
 func (TimestampFormat) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[5]
+	return &file_servery_plugin_v1_description_proto_enumTypes[6]
 }
 
 func (x TimestampFormat) Number() protoreflect.EnumNumber {
@@ -323,7 +374,7 @@ func (x TimestampFormat) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TimestampFormat.Descriptor instead.
 func (TimestampFormat) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
 }
 
 type InboundPurpose int32
@@ -365,11 +416,11 @@ func (x InboundPurpose) String() string {
 }
 
 func (InboundPurpose) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[6].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[7].Descriptor()
 }
 
 func (InboundPurpose) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[6]
+	return &file_servery_plugin_v1_description_proto_enumTypes[7]
 }
 
 func (x InboundPurpose) Number() protoreflect.EnumNumber {
@@ -378,7 +429,7 @@ func (x InboundPurpose) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundPurpose.Descriptor instead.
 func (InboundPurpose) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
 }
 
 type InboundScheme int32
@@ -429,11 +480,11 @@ func (x InboundScheme) String() string {
 }
 
 func (InboundScheme) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[7].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[8].Descriptor()
 }
 
 func (InboundScheme) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[7]
+	return &file_servery_plugin_v1_description_proto_enumTypes[8]
 }
 
 func (x InboundScheme) Number() protoreflect.EnumNumber {
@@ -442,7 +493,7 @@ func (x InboundScheme) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundScheme.Descriptor instead.
 func (InboundScheme) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
 }
 
 type InboundTimestamp int32
@@ -481,11 +532,11 @@ func (x InboundTimestamp) String() string {
 }
 
 func (InboundTimestamp) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[8].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[9].Descriptor()
 }
 
 func (InboundTimestamp) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[8]
+	return &file_servery_plugin_v1_description_proto_enumTypes[9]
 }
 
 func (x InboundTimestamp) Number() protoreflect.EnumNumber {
@@ -494,7 +545,7 @@ func (x InboundTimestamp) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundTimestamp.Descriptor instead.
 func (InboundTimestamp) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
 }
 
 type InboundEncoding int32
@@ -530,11 +581,11 @@ func (x InboundEncoding) String() string {
 }
 
 func (InboundEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_servery_plugin_v1_description_proto_enumTypes[9].Descriptor()
+	return file_servery_plugin_v1_description_proto_enumTypes[10].Descriptor()
 }
 
 func (InboundEncoding) Type() protoreflect.EnumType {
-	return &file_servery_plugin_v1_description_proto_enumTypes[9]
+	return &file_servery_plugin_v1_description_proto_enumTypes[10]
 }
 
 func (x InboundEncoding) Number() protoreflect.EnumNumber {
@@ -543,7 +594,7 @@ func (x InboundEncoding) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InboundEncoding.Descriptor instead.
 func (InboundEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{10}
 }
 
 type DescribeRequest struct {
@@ -1118,12 +1169,14 @@ func (x *Endpoint) GetRateLimit() *RateLimit {
 }
 
 // RateLimit is the greatest rate of requests to an endpoint. It applies to each
-// platform of a business, over all replicas of the hub.
+// platform of a business, or to each of its stores or orders, over all replicas
+// of the hub.
 type RateLimit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Requests      uint32                 `protobuf:"varint,1,opt,name=requests,proto3" json:"requests,omitempty"`                                // allowed in each period
 	PeriodSeconds uint32                 `protobuf:"varint,2,opt,name=period_seconds,json=periodSeconds,proto3" json:"period_seconds,omitempty"` // 1 by default
 	Burst         uint32                 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`                                      // requests at once after a pause; 1 by default
+	Scope         RateScope              `protobuf:"varint,4,opt,name=scope,proto3,enum=servery.plugin.v1.RateScope" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1177,6 +1230,13 @@ func (x *RateLimit) GetBurst() uint32 {
 		return x.Burst
 	}
 	return 0
+}
+
+func (x *RateLimit) GetScope() RateScope {
+	if x != nil {
+		return x.Scope
+	}
+	return RateScope_RATE_SCOPE_UNSPECIFIED
 }
 
 // Secret is a credential that plans name. The operator sets its value.
@@ -2084,11 +2144,12 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\vcertificate\x18\x04 \x01(\tR\vcertificate\x12'\n" +
 	"\x0fcertificate_key\x18\x05 \x01(\tR\x0ecertificateKey\x12;\n" +
 	"\n" +
-	"rate_limit\x18\x06 \x01(\v2\x1c.servery.plugin.v1.RateLimitR\trateLimit\"d\n" +
+	"rate_limit\x18\x06 \x01(\v2\x1c.servery.plugin.v1.RateLimitR\trateLimit\"\x98\x01\n" +
 	"\tRateLimit\x12\x1a\n" +
 	"\brequests\x18\x01 \x01(\rR\brequests\x12%\n" +
 	"\x0eperiod_seconds\x18\x02 \x01(\rR\rperiodSeconds\x12\x14\n" +
-	"\x05burst\x18\x03 \x01(\rR\x05burst\"[\n" +
+	"\x05burst\x18\x03 \x01(\rR\x05burst\x122\n" +
+	"\x05scope\x18\x04 \x01(\x0e2\x1c.servery.plugin.v1.RateScopeR\x05scope\"[\n" +
 	"\x06Secret\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1b\n" +
@@ -2176,7 +2237,11 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x16VALUE_RULE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17VALUE_RULE_WHOLE_NUMBER\x10\x01\x12\x15\n" +
 	"\x11VALUE_RULE_ONE_OF\x10\x02\x12\x17\n" +
-	"\x13VALUE_RULE_ANY_TEXT\x10\x03*l\n" +
+	"\x13VALUE_RULE_ANY_TEXT\x10\x03*S\n" +
+	"\tRateScope\x12\x1a\n" +
+	"\x16RATE_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10RATE_SCOPE_STORE\x10\x01\x12\x14\n" +
+	"\x10RATE_SCOPE_ORDER\x10\x02*l\n" +
 	"\n" +
 	"TokenGrant\x12\x1b\n" +
 	"\x17TOKEN_GRANT_UNSPECIFIED\x10\x00\x12\"\n" +
@@ -2237,72 +2302,74 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_description_proto_rawDescData
 }
 
-var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
 var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(ValueRule)(0),            // 0: servery.plugin.v1.ValueRule
-	(TokenGrant)(0),           // 1: servery.plugin.v1.TokenGrant
-	(ClientAuthentication)(0), // 2: servery.plugin.v1.ClientAuthentication
-	(SignatureAlgorithm)(0),   // 3: servery.plugin.v1.SignatureAlgorithm
-	(SignatureEncoding)(0),    // 4: servery.plugin.v1.SignatureEncoding
-	(TimestampFormat)(0),      // 5: servery.plugin.v1.TimestampFormat
-	(InboundPurpose)(0),       // 6: servery.plugin.v1.InboundPurpose
-	(InboundScheme)(0),        // 7: servery.plugin.v1.InboundScheme
-	(InboundTimestamp)(0),     // 8: servery.plugin.v1.InboundTimestamp
-	(InboundEncoding)(0),      // 9: servery.plugin.v1.InboundEncoding
-	(*DescribeRequest)(nil),   // 10: servery.plugin.v1.DescribeRequest
-	(*Description)(nil),       // 11: servery.plugin.v1.Description
-	(*Poll)(nil),              // 12: servery.plugin.v1.Poll
-	(*VocabularyGroup)(nil),   // 13: servery.plugin.v1.VocabularyGroup
-	(*VocabularyKey)(nil),     // 14: servery.plugin.v1.VocabularyKey
-	(*ActionOffer)(nil),       // 15: servery.plugin.v1.ActionOffer
-	(*Endpoint)(nil),          // 16: servery.plugin.v1.Endpoint
-	(*RateLimit)(nil),         // 17: servery.plugin.v1.RateLimit
-	(*Secret)(nil),            // 18: servery.plugin.v1.Secret
-	(*Credential)(nil),        // 19: servery.plugin.v1.Credential
-	(*OAuth2)(nil),            // 20: servery.plugin.v1.OAuth2
-	(*RequestSignature)(nil),  // 21: servery.plugin.v1.RequestSignature
-	(*Inbound)(nil),           // 22: servery.plugin.v1.Inbound
-	(*SharedInbound)(nil),     // 23: servery.plugin.v1.SharedInbound
-	(*InboundToken)(nil),      // 24: servery.plugin.v1.InboundToken
-	(*Limits)(nil),            // 25: servery.plugin.v1.Limits
-	nil,                       // 26: servery.plugin.v1.OAuth2.ParametersEntry
-	nil,                       // 27: servery.plugin.v1.OAuth2.AuthorizeParametersEntry
-	(*JsonWebToken)(nil),      // 28: servery.plugin.v1.JsonWebToken
+	(RateScope)(0),            // 1: servery.plugin.v1.RateScope
+	(TokenGrant)(0),           // 2: servery.plugin.v1.TokenGrant
+	(ClientAuthentication)(0), // 3: servery.plugin.v1.ClientAuthentication
+	(SignatureAlgorithm)(0),   // 4: servery.plugin.v1.SignatureAlgorithm
+	(SignatureEncoding)(0),    // 5: servery.plugin.v1.SignatureEncoding
+	(TimestampFormat)(0),      // 6: servery.plugin.v1.TimestampFormat
+	(InboundPurpose)(0),       // 7: servery.plugin.v1.InboundPurpose
+	(InboundScheme)(0),        // 8: servery.plugin.v1.InboundScheme
+	(InboundTimestamp)(0),     // 9: servery.plugin.v1.InboundTimestamp
+	(InboundEncoding)(0),      // 10: servery.plugin.v1.InboundEncoding
+	(*DescribeRequest)(nil),   // 11: servery.plugin.v1.DescribeRequest
+	(*Description)(nil),       // 12: servery.plugin.v1.Description
+	(*Poll)(nil),              // 13: servery.plugin.v1.Poll
+	(*VocabularyGroup)(nil),   // 14: servery.plugin.v1.VocabularyGroup
+	(*VocabularyKey)(nil),     // 15: servery.plugin.v1.VocabularyKey
+	(*ActionOffer)(nil),       // 16: servery.plugin.v1.ActionOffer
+	(*Endpoint)(nil),          // 17: servery.plugin.v1.Endpoint
+	(*RateLimit)(nil),         // 18: servery.plugin.v1.RateLimit
+	(*Secret)(nil),            // 19: servery.plugin.v1.Secret
+	(*Credential)(nil),        // 20: servery.plugin.v1.Credential
+	(*OAuth2)(nil),            // 21: servery.plugin.v1.OAuth2
+	(*RequestSignature)(nil),  // 22: servery.plugin.v1.RequestSignature
+	(*Inbound)(nil),           // 23: servery.plugin.v1.Inbound
+	(*SharedInbound)(nil),     // 24: servery.plugin.v1.SharedInbound
+	(*InboundToken)(nil),      // 25: servery.plugin.v1.InboundToken
+	(*Limits)(nil),            // 26: servery.plugin.v1.Limits
+	nil,                       // 27: servery.plugin.v1.OAuth2.ParametersEntry
+	nil,                       // 28: servery.plugin.v1.OAuth2.AuthorizeParametersEntry
+	(*JsonWebToken)(nil),      // 29: servery.plugin.v1.JsonWebToken
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
-	13, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
-	15, // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
-	16, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
-	18, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
-	22, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
-	25, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
-	19, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
-	12, // 7: servery.plugin.v1.Description.polls:type_name -> servery.plugin.v1.Poll
-	14, // 8: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
+	14, // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
+	16, // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
+	17, // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
+	19, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
+	23, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
+	26, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
+	20, // 6: servery.plugin.v1.Description.credentials:type_name -> servery.plugin.v1.Credential
+	13, // 7: servery.plugin.v1.Description.polls:type_name -> servery.plugin.v1.Poll
+	15, // 8: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
 	0,  // 9: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
-	17, // 10: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
-	20, // 11: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
-	21, // 12: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
-	28, // 13: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
-	1,  // 14: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
-	2,  // 15: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
-	26, // 16: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
-	27, // 17: servery.plugin.v1.OAuth2.authorize_parameters:type_name -> servery.plugin.v1.OAuth2.AuthorizeParametersEntry
-	3,  // 18: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
-	4,  // 19: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
-	5,  // 20: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
-	6,  // 21: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
-	7,  // 22: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	9,  // 23: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
-	8,  // 24: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
-	24, // 25: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
-	23, // 26: servery.plugin.v1.Inbound.shared:type_name -> servery.plugin.v1.SharedInbound
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	18, // 10: servery.plugin.v1.Endpoint.rate_limit:type_name -> servery.plugin.v1.RateLimit
+	1,  // 11: servery.plugin.v1.RateLimit.scope:type_name -> servery.plugin.v1.RateScope
+	21, // 12: servery.plugin.v1.Credential.oauth2:type_name -> servery.plugin.v1.OAuth2
+	22, // 13: servery.plugin.v1.Credential.signature:type_name -> servery.plugin.v1.RequestSignature
+	29, // 14: servery.plugin.v1.Credential.jwt:type_name -> servery.plugin.v1.JsonWebToken
+	2,  // 15: servery.plugin.v1.OAuth2.grant:type_name -> servery.plugin.v1.TokenGrant
+	3,  // 16: servery.plugin.v1.OAuth2.authentication:type_name -> servery.plugin.v1.ClientAuthentication
+	27, // 17: servery.plugin.v1.OAuth2.parameters:type_name -> servery.plugin.v1.OAuth2.ParametersEntry
+	28, // 18: servery.plugin.v1.OAuth2.authorize_parameters:type_name -> servery.plugin.v1.OAuth2.AuthorizeParametersEntry
+	4,  // 19: servery.plugin.v1.RequestSignature.algorithm:type_name -> servery.plugin.v1.SignatureAlgorithm
+	5,  // 20: servery.plugin.v1.RequestSignature.encoding:type_name -> servery.plugin.v1.SignatureEncoding
+	6,  // 21: servery.plugin.v1.RequestSignature.timestamp_format:type_name -> servery.plugin.v1.TimestampFormat
+	7,  // 22: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
+	8,  // 23: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
+	10, // 24: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	9,  // 25: servery.plugin.v1.Inbound.timestamp_format:type_name -> servery.plugin.v1.InboundTimestamp
+	25, // 26: servery.plugin.v1.Inbound.token:type_name -> servery.plugin.v1.InboundToken
+	24, // 27: servery.plugin.v1.Inbound.shared:type_name -> servery.plugin.v1.SharedInbound
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -2321,7 +2388,7 @@ func file_servery_plugin_v1_description_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
-			NumEnums:      10,
+			NumEnums:      11,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -247,6 +247,8 @@ func (c *validation) transports(d *Description) {
 				"%s: rate_limit: requests: must be from 1 to %d", at, maxRateRequests)
 			c.check(limit.GetPeriodSeconds() <= maxRatePeriod && limit.GetBurst() <= maxRateRequests,
 				"%s: rate_limit: period_seconds: at most %d, and burst: at most %d", at, maxRatePeriod, maxRateRequests)
+			c.check(pb.RateScope_name[int32(limit.GetScope())] != "", "%s: rate_limit: scope: %d is unknown", at,
+				limit.GetScope())
 		}
 	}
 }

@@ -103,6 +103,7 @@ func TestInvalidEndpointDeclarationsAreRejected(t *testing.T) {
 		`certificate: secret "none"`:                  func(e *pb.Endpoint) { e.Certificate = "none" },
 		"rate_limit: requests: must be from 1":        func(e *pb.Endpoint) { e.RateLimit.Requests = 0 },
 		"rate_limit: period_seconds":                  func(e *pb.Endpoint) { e.RateLimit.PeriodSeconds = 4000 },
+		"rate_limit: scope: 9 is unknown":             func(e *pb.Endpoint) { e.RateLimit.Scope = 9 },
 	} {
 		d := withCredentials()
 		change(d.GetEndpoints()[0])

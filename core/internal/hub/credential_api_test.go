@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +140,26 @@ func TestRateLimitOfAnEndpointHoldsForReplicas(t *testing.T) {
 	at, err = other.Reserve(t.Context(), key, limit, now.Add(2*time.Second))
 	require.NoError(t, err)
 	require.WithinDuration(t, now.Add(1500*time.Millisecond), at, time.Millisecond)
+}
+
+func TestRateLimitOfAnOrderDelaysNoOther(t *testing.T) {
+	c := newCredentialClient(t, `{"endpoint":"per_order","credentials":[]}`)
+	first, other := c.order("T-1"), c.order("T-2")
+	c.rider(first)
+	c.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, first, riderData))
+	c.rider(other)
+	c.await("all calls", func() bool { return c.aggregator.succeeded() == 3 })
+	_, calls := c.aggregator.seen()
+	at := map[string][]time.Time{}
+	for _, call := range calls {
+		path, _, _ := strings.Cut(call.uri, "?")
+		at[path] = append(at[path], call.at)
+	}
+	ours, others := at[fmt.Sprintf("/riders/%d", first)], at[fmt.Sprintf("/riders/%d", other)]
+	require.Len(t, ours, 2)
+	require.Len(t, others, 1)
+	require.GreaterOrEqual(t, ours[1].Sub(ours[0]), 10*time.Second-time.Millisecond)
+	require.Less(t, others[0].Sub(ours[0]), 10*time.Second)
 }
 
 func TestStoresUseTheirOwnSecrets(t *testing.T) {

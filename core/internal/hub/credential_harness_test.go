@@ -138,7 +138,8 @@ func (c *credentialClient) set(settings string) {
 	c.t.Helper()
 	require.NoError(c.t, platforms.New(c.hub.db).Set(c.t.Context(), c.tenant.ID,
 		core.Platform{Name: "tasty", ServedBy: "credentialed"}, func(a *relay.Access) error {
-			a.BaseURLs = map[string]string{"api": c.aggregator.URL, "slow": c.aggregator.URL}
+			a.BaseURLs = map[string]string{"api": c.aggregator.URL, "slow": c.aggregator.URL,
+				"per_order": c.aggregator.URL}
 			a.Secrets, a.Settings = c.secrets, []byte(settings)
 			return nil
 		}))

@@ -49,8 +49,8 @@ func (h *Hub) maintain(ctx context.Context) (retention, next time.Duration) {
 	return retention, time.Hour
 }
 
-// housekeep synchronises the clock, wakes the queue, schedules polls, deletes expired nonces, erases personal data and
-// maintains the partitions, until the context ends. The first maintenance is after the time then.
+// housekeep synchronises the clock, wakes the queue, schedules polls, deletes expired nonces and rates, erases personal
+// data and maintains the partitions, until the context ends. The first maintenance is after the time then.
 func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(first)
 	defer clock.Stop()
@@ -62,7 +62,8 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			return
 		case <-clock.C:
 			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), h.schedulePolls(ctx), h.followUps.Sweep(ctx),
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), platforms.NewRates(h.db).Sweep(ctx),
+				h.schedulePolls(ctx), h.followUps.Sweep(ctx),
 				customers.New(h.db).Backfill(ctx), customers.New(h.db).Erase(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)

@@ -118,3 +118,29 @@ func TestRateLimitSurvivesCallsWithEarlierTimes(t *testing.T) {
 	at := reserve(next.Add(-limit.Period - 2*time.Minute))
 	require.True(t, at.Before(next), "the clock was set back")
 }
+
+func TestRatesOfOrdersAreSeparateAndSwept(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	business := hubtest.Business(t, db).ID
+	rates, now := platforms.NewRates(db), db.Clock().Now()
+	limit := relay.RateLimit{Requests: 1, Period: time.Hour}
+	for _, subject := range []string{"", "store:s1", "store:s2", "order:A-1"} {
+		key := relay.RateKey{Business: business, Platform: "tasty", Endpoint: "api", Subject: subject}
+		first, err := rates.Reserve(t.Context(), key, limit, now.Add(time.Minute))
+		require.NoError(t, err)
+		require.False(t, first.After(now.Add(time.Minute)), subject)
+		second, err := rates.Reserve(t.Context(), key, limit, now.Add(time.Minute))
+		require.NoError(t, err)
+		require.True(t, second.After(now.Add(time.Minute)), subject)
+	}
+	passed := relay.RateKey{Business: business, Platform: "tasty", Endpoint: "api", Subject: "order:A-0"}
+	_, err := rates.Reserve(t.Context(), passed, relay.RateLimit{Requests: 1000, Period: time.Second}, now)
+	require.NoError(t, err)
+	_, err = db.Bun().ExecContext(t.Context(), `UPDATE endpoint_rates SET next_at = next_at - interval '2 minutes'
+		WHERE subject = 'order:A-0'`)
+	require.NoError(t, err)
+	require.NoError(t, rates.Sweep(t.Context()))
+	var left []string
+	require.NoError(t, db.Bun().NewRaw(`SELECT subject FROM endpoint_rates ORDER BY subject`).Scan(t.Context(), &left))
+	require.Equal(t, []string{"", "order:A-1", "store:s1", "store:s2"}, left)
+}

@@ -25,7 +25,8 @@ func (r Rates) Reserve(ctx context.Context, key relay.RateKey, limit relay.RateL
 	tolerance := interval * time.Duration(max(limit.Burst, 1)-1)
 	for {
 		err = r.db.Keyed().QueryRowContext(ctx, queries.With("reserve_rate", postgres.Args{
-			"business": key.Business, "platform": key.Platform, "endpoint": key.Endpoint, "now": r.db.Clock().Now(),
+			"business": key.Business, "platform": key.Platform, "endpoint": key.Endpoint, "subject": key.Subject,
+			"now":      r.db.Clock().Now(),
 			"interval": interval.Microseconds(), "tolerance": tolerance.Microseconds(), "latest": latest,
 		})).Scan(&at)
 		if err == nil {
@@ -33,7 +34,8 @@ func (r Rates) Reserve(ctx context.Context, key relay.RateKey, limit relay.RateL
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			err = r.db.Keyed().QueryRowContext(ctx, `SELECT next_at FROM endpoint_rates WHERE business_id = ?
-				AND platform = ? AND endpoint = ?`, key.Business, key.Platform, key.Endpoint).Scan(&at)
+				AND platform = ? AND endpoint = ? AND subject = ?`, key.Business, key.Platform, key.Endpoint,
+				key.Subject).Scan(&at)
 			if at = at.Add(-tolerance); err == nil && at.After(latest) {
 				return at, nil
 			}
@@ -42,5 +44,19 @@ func (r Rates) Reserve(ctx context.Context, key relay.RateKey, limit relay.RateL
 			}
 		}
 		return at, fmt.Errorf("counting the requests to endpoint %s: %w", key.Endpoint, err)
+	}
+}
+
+// Sweep deletes the rates of stores and orders that delay no request any more.
+func (r Rates) Sweep(ctx context.Context) error {
+	for {
+		result, err := r.db.Bun().ExecContext(ctx, queries.With("sweep_rates",
+			postgres.Args{"now": r.db.Clock().Now(), "most": maxExpired}))
+		if err != nil {
+			return fmt.Errorf("deleting rates of stores and orders: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n < maxExpired {
+			return err
+		}
 	}
 }

@@ -54,9 +54,9 @@ WHERE business_id = ?business
 -- name: reserve_rate
 -- Reserves the next request to an endpoint, and returns its time. No row if that is too late. A time over a minute
 -- further in the future than any reservation is from before the clock was set: clocks of replicas differ less.
-INSERT INTO endpoint_rates AS stored (business_id, platform, endpoint, next_at)
-VALUES (?business, ?platform, ?endpoint, ?now::timestamptz + ?interval * interval '1 microsecond')
-ON CONFLICT (business_id, platform, endpoint) DO UPDATE
+INSERT INTO endpoint_rates AS stored (business_id, platform, endpoint, subject, next_at)
+VALUES (?business, ?platform, ?endpoint, ?subject, ?now::timestamptz + ?interval * interval '1 microsecond')
+ON CONFLICT (business_id, platform, endpoint, subject) DO UPDATE
 SET next_at = CASE
         WHEN stored.next_at > ?latest::timestamptz + interval '1 minute'
             + (?tolerance + ?interval) * interval '1 microsecond' THEN ?now
@@ -66,3 +66,16 @@ WHERE stored.next_at - ?tolerance * interval '1 microsecond' <= ?latest::timesta
     OR stored.next_at > ?latest::timestamptz + interval '1 minute'
         + (?tolerance + ?interval) * interval '1 microsecond'
 RETURNING greatest(stored.next_at - (?interval + ?tolerance) * interval '1 microsecond', ?now::timestamptz)
+
+-- name: sweep_rates
+-- Deletes rates of stores and orders whose last request has left the limit over a minute ago. Concurrent replicas skip
+-- the rows of each other.
+DELETE FROM endpoint_rates
+WHERE (business_id, platform, endpoint, subject) IN (
+    SELECT business_id, platform, endpoint, subject
+    FROM endpoint_rates
+    WHERE subject <> '' AND next_at < ?now::timestamptz - interval '1 minute'
+    ORDER BY next_at
+    LIMIT ?most
+    FOR UPDATE SKIP LOCKED
+)

@@ -42,6 +42,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 			{Name: "api", Description: "the API", Hosts: hosts},
 			{Name: "slow", Description: "the same, with a limit", Hosts: hosts,
 				RateLimit: &pb.RateLimit{Requests: 1, PeriodSeconds: 10, Burst: 2}},
+			{Name: "per_order", Description: "the same, with a limit for each order", Hosts: hosts,
+				RateLimit: &pb.RateLimit{Requests: 1, PeriodSeconds: 10, Scope: pb.RateScope_RATE_SCOPE_ORDER}},
 			{Name: "certified", Description: "the same, with a client certificate", Hosts: hosts,
 				Certificate: "certificate", CertificateKey: "certificate_key"},
 		},
