@@ -39,6 +39,18 @@ CREATE TABLE platform_tokens (
     FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
 );
 
+-- Values that plugins keep for later calls, without secrets and personal data.
+CREATE TABLE platform_values (
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    store_id    bigint NOT NULL DEFAULT 0, -- 0: of the platform
+    name        text NOT NULL,
+    value       text NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    PRIMARY KEY (business_id, platform, store_id, name),
+    FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
+);
+
 -- When the next request to an endpoint with a rate limit is due.
 CREATE TABLE endpoint_rates (
     business_id bigint NOT NULL,

@@ -68,6 +68,7 @@ func newFormView(v *shell.PageContext, platform console.PlatformSettings, about 
 		form.facts = append(form.facts, tokenFacts(v, platform, about.Tokens)...)
 		form.facts = append(form.facts, loginFacts(v, platform, about.Logins)...)
 		form.facts = append(form.facts, pollFacts(v, platform)...)
+		form.facts = append(form.facts, valueFacts(platform)...)
 	}
 	form.facts = append(form.facts, aliasFact(platform))
 	return form

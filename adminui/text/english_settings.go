@@ -49,6 +49,8 @@ const (
 	LoginRejected    = "The aggregator rejected the login: %s."
 	LoginElsewhere   = "This login started in another browser or too long ago. Log in again on the page of the " +
 		"platform."
+	ValueOf            = "Value %s, kept by the plugin"
+	ValueOfStore       = "Value %s of store %s, kept by the plugin"
 	PollOf             = "Poll %s"
 	PollOfStore        = "Poll %s of store %s"
 	PollNever          = "not polled yet"

@@ -81,7 +81,8 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	h.counts.entered = h.Wake
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
-		Observer: h.counts, Journal: h.journal, Watcher: config.Watcher, Tracer: config.Tracer, Log: config.Log})
+		Observer: h.counts, Journal: h.journal, Watcher: config.Watcher, Tracer: config.Tracer, Log: config.Log,
+		Keep: h.keepValues})
 	if err != nil {
 		return nil, err
 	}

@@ -149,9 +149,12 @@ func (n Inspector) end(plugin string) {
 func (h *Host) subject(ctx context.Context, business core.BusinessID,
 	platform string) (pluginhost.Plugin, pluginhost.Subject, error) {
 	served, access, err := h.config.Platforms.Lookup(ctx, business, platform)
-	return h.Plugin(served),
-		pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings,
-			Currency: access.Currency}, err
+	subject := pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings,
+		Currency: access.Currency}
+	if err == nil {
+		subject, err = h.withValues(ctx, subject, access)
+	}
+	return h.Plugin(served), subject, err
 }
 
 // itemForPlugin converts the master's item for a check by a plugin, without the values that can differ between

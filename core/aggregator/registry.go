@@ -80,4 +80,8 @@ type Platforms interface {
 	Lookup(ctx context.Context, business core.BusinessID, platform string) (string, relay.Access, error)
 	// Served returns the platforms of a business.
 	Served(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	relay.Values
+	// KeepValues stores values that a plugin keeps for a platform that it serves. It returns why it ignores some of
+	// them.
+	KeepValues(ctx context.Context, at PluginPlatform, list []relay.KeptValue) (ignored []string, err error)
 }

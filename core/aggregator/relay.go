@@ -31,7 +31,7 @@ func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (rela
 func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
 	s := pluginhost.Subject{
 		Business: call.Business, Platform: call.Platform, Store: call.Order.StoreRefID, Settings: settings,
-		Key: call.ID.String(), Request: call.ID.String(), About: "call " + call.ID.String(),
+		Key: call.ID.String(), Request: call.ID.String(), About: "call " + call.ID.String(), Values: call.Values,
 	}
 	if call.Order.ID != 0 {
 		s.About = fmt.Sprintf("order %d, %s", call.Order.ID, s.About)

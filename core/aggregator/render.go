@@ -81,9 +81,13 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	if s.Platform.ServedBy != w.Plugin {
 		return r, core.Errorf(core.Unavailable, "the platform changed its plugin")
 	}
-	p := publication{m, w, plugin, s, pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
-		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String(),
-		About: fmt.Sprintf("the menu of store %q", w.StoreRef)}}
+	subject, err := m.Host.withValues(ctx, pluginhost.Subject{Business: w.Business, Platform: w.Platform,
+		Store: w.StoreRef, Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String(),
+		About: fmt.Sprintf("the menu of store %q", w.StoreRef)}, s.Access)
+	if err != nil {
+		return r, err
+	}
+	p := publication{m, w, plugin, s, subject}
 	if !s.Listed {
 		return p.renderDelisting(ctx)
 	}

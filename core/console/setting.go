@@ -22,6 +22,14 @@ type PlatformSettings struct {
 	Aliases    []core.PlatformAlias // its other names
 	Tokens     []PlatformToken      // of the credentials of its plugin
 	Polls      []PlatformPoll       // those that fail first
+	Values     []PlatformValue      // that its plugin keeps, up to a limit
+}
+
+// PlatformValue is a value that a plugin keeps for later calls.
+type PlatformValue struct {
+	Store       string // ref_id; "": of the platform
+	Name, Value string
+	At          time.Time // when it was set
 }
 
 // PlatformPoll is the state of a poll of an aggregator.

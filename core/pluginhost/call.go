@@ -60,8 +60,23 @@ func invoke[A any](ctx context.Context, p Plugin, r request,
 		return result, &core.Error{Code: core.Unavailable,
 			Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: minBackoff}
 	}
-	result, outcome, err = invokeSupervised(ctx, k, r, do)
+	if result, outcome, err = invokeSupervised(ctx, k, r, do); err == nil {
+		err = p.keep(ctx, r, result)
+	}
 	return result, err
+}
+
+// keep stores the values that a result keeps.
+func (p Plugin) keep(ctx context.Context, r request, result any) error {
+	list, ok := result.(interface{ GetKeep() []*sdk.KeptValue })
+	if !ok || p.host.config.Keep == nil || len(list.GetKeep()) == 0 {
+		return nil
+	}
+	if err := p.host.config.Keep(ctx, p.id, r.subject, list.GetKeep()); err != nil {
+		return &core.Error{Code: core.Unavailable, Message: "the values of plugin " + p.id + " could not be stored",
+			Cause: err, RetryAfter: minBackoff}
+	}
+	return nil
 }
 
 // invokeSupervised makes a call to a supervised plugin. It also returns the outcome.

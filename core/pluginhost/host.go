@@ -28,6 +28,9 @@ type Observer interface {
 	PluginEntered(plugin string, state State)
 }
 
+// Keep stores the values that a result of a plugin keeps. If that fails, so does the call.
+type Keep func(ctx context.Context, plugin string, s Subject, values []*sdk.KeptValue) error
+
 // Config sets where plugins are and how they are supervised. Zero values take the defaults.
 type Config struct {
 	Dir            string        // one directory with a manifest for each plugin
@@ -42,6 +45,7 @@ type Config struct {
 	Observer       Observer
 	Watcher        Watcher      // nil: none
 	Journal        Journal      // nil: faults and requests that are set aside are only kept in memory
+	Keep           Keep         // nil: values that results keep are not stored
 	Tracer         *core.Tracer // nil: none
 	Log            *slog.Logger
 }

@@ -49,11 +49,13 @@ type Subject struct {
 	Key      string // the same for every retry of a call
 	Request  string // identifies the request across retries; "": its content does
 	About    string // what the call is about, for people, such as order 12
+
+	Values map[string]string // that the plugin keeps
 }
 
 func (s Subject) call() *sdk.Call {
 	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings,
-		IdempotencyKey: s.Key, Currency: s.Currency}
+		IdempotencyKey: s.Key, Currency: s.Currency, Values: s.Values}
 }
 
 // Description returns the plugin's description, or nil if it was never ready.

@@ -40,7 +40,7 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	}
 	ctx, cancel := context.WithTimeout(calls, planTimeout)
 	defer cancel()
-	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
+	access, err := e.readAccess(ctx, &c)
 	if err != nil {
 		e.Log.Warn("reading the settings of a platform failed", "call", c.ID, "platform", c.Platform, "error", err)
 		return delayUnavailable(c, "reading the settings of the platform failed: "+core.PublicMessage(err),
@@ -78,6 +78,15 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		func(ctx context.Context, response Response) (Outcome, error) {
 			return e.Plugins.Interpret(ctx, c, access.Settings, response)
 		})
+}
+
+// readAccess returns the settings of the platform of a call. It adds the values that the plugin keeps to the call.
+func (e *Engine) readAccess(ctx context.Context, c *Call) (access Access, err error) {
+	access, err = e.Platforms.Access(ctx, c.Business, c.Platform)
+	if err == nil && access.HasValues && e.Values != nil {
+		c.Values, err = e.Values.Values(ctx, c.Business, c.Platform, c.StoreRefID())
+	}
+	return access, err
 }
 
 func (e *Engine) dispatcher(c Call) Dispatcher {

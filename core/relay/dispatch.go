@@ -86,7 +86,7 @@ type Interpret func(context.Context, Response) (Outcome, error)
 // Send sends the plan of a call and evaluates the response. The plugin reads the response through interpret. It does
 // not record the attempt.
 func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, interpret Interpret) Result {
-	x := exchange{Dispatcher: e, call: c, plan: plan, access: access, store: c.storeRefID()}
+	x := exchange{Dispatcher: e, call: c, plan: plan, access: access, store: c.StoreRefID()}
 	if len(plan.Steps) > 0 {
 		s := sequence{exchange: x, values: step.Values{}}
 		return s.send(ctx, interpret)
@@ -300,8 +300,8 @@ func (x *exchange) maxWait(ctx context.Context) time.Duration {
 	return max(maxRateWait, time.Until(end)-minStepTime)
 }
 
-// storeRefID returns the ref_id of the store of a call, or "" if it is unknown.
-func (c Call) storeRefID() string {
+// StoreRefID returns the ref_id of the store of a call, or "" if it is unknown.
+func (c Call) StoreRefID() string {
 	if c.Order.StoreRefID != "" || c.Kind != StoreAction && c.Kind != ItemAction && c.Kind != Poll {
 		return c.Order.StoreRefID
 	}

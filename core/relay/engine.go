@@ -66,6 +66,7 @@ type Dependencies struct {
 	Clock     core.Clock
 	Observer  Observer
 	SaveSteps SaveSteps    // nil: none are stored
+	Values    Values       // nil: plugins keep none
 	Tracer    *core.Tracer // nil: none
 	Log       *slog.Logger
 }

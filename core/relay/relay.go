@@ -216,8 +216,15 @@ type Call struct {
 	LeasedUntil time.Time
 	Version     int64 // of the ordering key, when it was claimed
 	Trace       core.Trace
-	Owner       core.ID // of the lease
-	Steps       []byte  // the completed steps of earlier attempts, see SaveSteps; nil: none
+	Owner       core.ID           // of the lease
+	Steps       []byte            // the completed steps of earlier attempts, see SaveSteps; nil: none
+	Values      map[string]string // that the plugin keeps for the platform and the store
+}
+
+// KeptValue is a value that a plugin keeps.
+type KeptValue struct {
+	Name, Value                 string // "" removes the value
+	StoreRefID, PlatformStoreID string // one of them names its store; neither: of the platform
 }
 
 // Plan is one request to the aggregator, without URL and secrets, or several. A plan with steps has nothing else.
@@ -344,6 +351,8 @@ type Access struct {
 	Secrets  map[string]string // by name, or by StoreSecret
 	Accept   Accept
 	Currency string // of the business, ISO 4217
+
+	HasValues bool // the plugin keeps values
 }
 
 // AccessUpdate changes the configuration of a platform that is still at a version; "" creates the platform.
@@ -355,6 +364,11 @@ type AccessUpdate struct {
 // Platforms returns the configuration of platforms.
 type Platforms interface {
 	Access(ctx context.Context, business core.BusinessID, platform string) (Access, error)
+}
+
+// Values returns the values that plugins keep.
+type Values interface {
+	Values(ctx context.Context, business core.BusinessID, platform, storeRefID string) (map[string]string, error)
 }
 
 // Request is a plan with URL and secrets.

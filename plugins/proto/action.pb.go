@@ -178,6 +178,7 @@ type ActionOutcome struct {
 	IdempotencyKey  string                 `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`      // of a callback: the key of its action, if the aggregator returns it
 	Reply           *InboundReply          `protobuf:"bytes,7,opt,name=reply,proto3" json:"reply,omitempty"`                                              // to a callback
 	OrderUpdate     *OrderUpdate           `protobuf:"bytes,8,opt,name=order_update,json=orderUpdate,proto3" json:"order_update,omitempty"`               // set if the action has changed the order
+	Keep            []*KeptValue           `protobuf:"bytes,20,rep,name=keep,proto3" json:"keep,omitempty"`                                               // for later calls
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -268,6 +269,13 @@ func (x *ActionOutcome) GetOrderUpdate() *OrderUpdate {
 	return nil
 }
 
+func (x *ActionOutcome) GetKeep() []*KeptValue {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
 var File_servery_plugin_v1_action_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_action_proto_rawDesc = "" +
@@ -286,7 +294,7 @@ const file_servery_plugin_v1_action_proto_rawDesc = "" +
 	"\r_wearing_mask\"\x84\x01\n" +
 	"\x18InterpretCallbackRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
-	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xee\x02\n" +
+	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xa0\x03\n" +
 	"\rActionOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12%\n" +
@@ -295,7 +303,8 @@ const file_servery_plugin_v1_action_proto_rawDesc = "" +
 	"\x11platform_order_id\x18\x05 \x01(\tR\x0fplatformOrderId\x12'\n" +
 	"\x0fidempotency_key\x18\x06 \x01(\tR\x0eidempotencyKey\x125\n" +
 	"\x05reply\x18\a \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05reply\x12A\n" +
-	"\forder_update\x18\b \x01(\v2\x1e.servery.plugin.v1.OrderUpdateR\vorderUpdateB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\forder_update\x18\b \x01(\v2\x1e.servery.plugin.v1.OrderUpdateR\vorderUpdate\x120\n" +
+	"\x04keep\x18\x14 \x03(\v2\x1c.servery.plugin.v1.KeptValueR\x04keepB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_action_proto_rawDescOnce sync.Once
@@ -320,6 +329,7 @@ var file_servery_plugin_v1_action_proto_goTypes = []any{
 	(OutcomeState)(0),                // 6: servery.plugin.v1.OutcomeState
 	(*InboundReply)(nil),             // 7: servery.plugin.v1.InboundReply
 	(*OrderUpdate)(nil),              // 8: servery.plugin.v1.OrderUpdate
+	(*KeptValue)(nil),                // 9: servery.plugin.v1.KeptValue
 }
 var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	3, // 0: servery.plugin.v1.ActionRequest.call:type_name -> servery.plugin.v1.Call
@@ -329,11 +339,12 @@ var file_servery_plugin_v1_action_proto_depIdxs = []int32{
 	6, // 4: servery.plugin.v1.ActionOutcome.state:type_name -> servery.plugin.v1.OutcomeState
 	7, // 5: servery.plugin.v1.ActionOutcome.reply:type_name -> servery.plugin.v1.InboundReply
 	8, // 6: servery.plugin.v1.ActionOutcome.order_update:type_name -> servery.plugin.v1.OrderUpdate
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	9, // 7: servery.plugin.v1.ActionOutcome.keep:type_name -> servery.plugin.v1.KeptValue
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_action_proto_init() }

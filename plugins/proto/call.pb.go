@@ -32,7 +32,10 @@ type Call struct {
 	Settings       []byte                 `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`                                   // the platform's settings: a JSON object, or nothing
 	IdempotencyKey string                 `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"` // the same for every retry of this call
 	// Currency of the business, ISO 4217. Set for settings, items, menus and inbound requests.
-	Currency      string `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
+	Currency string `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
+	// The values that the plugin keeps for the platform and the store of the call. A value of the store replaces that of
+	// the platform with the same name.
+	Values        map[string]string `protobuf:"bytes,7,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -109,18 +112,115 @@ func (x *Call) GetCurrency() string {
 	return ""
 }
 
+func (x *Call) GetValues() map[string]string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// KeptValue sets a value that later calls have, such as an aggregator's id of a menu. It is shown in the console, so it
+// must be neither a secret nor personal data. A platform has at most 32 values, and so does each store on it.
+type KeptValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`   // lower-case letters, digits and underscores, up to 64
+	Value string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"` // up to 256 bytes; empty: removes the value
+	// The store of the value: one of these, or else the store of the call.
+	StoreRefId      string `protobuf:"bytes,3,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
+	PlatformStoreId string `protobuf:"bytes,4,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store
+	PlatformWide    bool   `protobuf:"varint,5,opt,name=platform_wide,json=platformWide,proto3" json:"platform_wide,omitempty"`           // the value is of the platform, as is one without a store
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *KeptValue) Reset() {
+	*x = KeptValue{}
+	mi := &file_servery_plugin_v1_call_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeptValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeptValue) ProtoMessage() {}
+
+func (x *KeptValue) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_call_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeptValue.ProtoReflect.Descriptor instead.
+func (*KeptValue) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_call_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *KeptValue) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *KeptValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *KeptValue) GetStoreRefId() string {
+	if x != nil {
+		return x.StoreRefId
+	}
+	return ""
+}
+
+func (x *KeptValue) GetPlatformStoreId() string {
+	if x != nil {
+		return x.PlatformStoreId
+	}
+	return ""
+}
+
+func (x *KeptValue) GetPlatformWide() bool {
+	if x != nil {
+		return x.PlatformWide
+	}
+	return false
+}
+
 var File_servery_plugin_v1_call_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_call_proto_rawDesc = "" +
 	"\n" +
-	"\x1cservery/plugin/v1/call.proto\x12\x11servery.plugin.v1\"\xb5\x01\n" +
+	"\x1cservery/plugin/v1/call.proto\x12\x11servery.plugin.v1\"\xad\x02\n" +
 	"\x04Call\x12\x1a\n" +
 	"\bbusiness\x18\x01 \x01(\x03R\bbusiness\x12\x1a\n" +
 	"\bplatform\x18\x02 \x01(\tR\bplatform\x12\x14\n" +
 	"\x05store\x18\x03 \x01(\tR\x05store\x12\x1a\n" +
 	"\bsettings\x18\x04 \x01(\fR\bsettings\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x1a\n" +
-	"\bcurrency\x18\x06 \x01(\tR\bcurrencyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\bcurrency\x18\x06 \x01(\tR\bcurrency\x12;\n" +
+	"\x06values\x18\a \x03(\v2#.servery.plugin.v1.Call.ValuesEntryR\x06values\x1a9\n" +
+	"\vValuesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa8\x01\n" +
+	"\tKeptValue\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12 \n" +
+	"\fstore_ref_id\x18\x03 \x01(\tR\n" +
+	"storeRefId\x12*\n" +
+	"\x11platform_store_id\x18\x04 \x01(\tR\x0fplatformStoreId\x12#\n" +
+	"\rplatform_wide\x18\x05 \x01(\bR\fplatformWideB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_call_proto_rawDescOnce sync.Once
@@ -134,16 +234,19 @@ func file_servery_plugin_v1_call_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_call_proto_rawDescData
 }
 
-var file_servery_plugin_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_servery_plugin_v1_call_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_servery_plugin_v1_call_proto_goTypes = []any{
-	(*Call)(nil), // 0: servery.plugin.v1.Call
+	(*Call)(nil),      // 0: servery.plugin.v1.Call
+	(*KeptValue)(nil), // 1: servery.plugin.v1.KeptValue
+	nil,               // 2: servery.plugin.v1.Call.ValuesEntry
 }
 var file_servery_plugin_v1_call_proto_depIdxs = []int32{
-	0, // [0:0] is the sub-list for method output_type
-	0, // [0:0] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	2, // 0: servery.plugin.v1.Call.values:type_name -> servery.plugin.v1.Call.ValuesEntry
+	1, // [1:1] is the sub-list for method output_type
+	1, // [1:1] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_call_proto_init() }
@@ -157,7 +260,7 @@ func file_servery_plugin_v1_call_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_call_proto_rawDesc), len(file_servery_plugin_v1_call_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -222,6 +222,7 @@ type Translation struct {
 	//	*Translation_Release
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	Reply         *InboundReply         `protobuf:"bytes,5,opt,name=reply,proto3" json:"reply,omitempty"` // not of Orders.TranslateFetched
+	Keep          []*KeptValue          `protobuf:"bytes,20,rep,name=keep,proto3" json:"keep,omitempty"`  // stored before the meaning
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -365,6 +366,13 @@ func (x *Translation) GetRelease() *OrderRelease {
 func (x *Translation) GetReply() *InboundReply {
 	if x != nil {
 		return x.Reply
+	}
+	return nil
+}
+
+func (x *Translation) GetKeep() []*KeptValue {
+	if x != nil {
+		return x.Keep
 	}
 	return nil
 }
@@ -2233,6 +2241,7 @@ type ItemsOOSOutcome struct {
 	Message              string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	CustomerMaskedNumber string                 `protobuf:"bytes,3,opt,name=customer_masked_number,json=customerMaskedNumber,proto3" json:"customer_masked_number,omitempty"` // masked number of the customer; may be empty
 	Pin                  string                 `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`                                                                 // PIN to dial after the number
+	Keep                 []*KeptValue           `protobuf:"bytes,20,rep,name=keep,proto3" json:"keep,omitempty"`                                                              // for later calls
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -2295,6 +2304,13 @@ func (x *ItemsOOSOutcome) GetPin() string {
 	return ""
 }
 
+func (x *ItemsOOSOutcome) GetKeep() []*KeptValue {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
 var File_servery_plugin_v1_order_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_order_proto_rawDesc = "" +
@@ -2316,7 +2332,7 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe4\x05\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x96\x06\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
 	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
@@ -2330,7 +2346,8 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	" \x01(\v2\x1e.servery.plugin.v1.OrderUpdateH\x00R\vorderUpdate\x12<\n" +
 	"\acourier\x18\v \x01(\v2 .servery.plugin.v1.CourierReportH\x00R\acourier\x12;\n" +
 	"\arelease\x18\f \x01(\v2\x1f.servery.plugin.v1.OrderReleaseH\x00R\arelease\x125\n" +
-	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05replyB\t\n" +
+	"\x05reply\x18\x05 \x01(\v2\x1f.servery.plugin.v1.InboundReplyR\x05reply\x120\n" +
+	"\x04keep\x18\x14 \x03(\v2\x1c.servery.plugin.v1.KeptValueR\x04keepB\t\n" +
 	"\ameaning\"\xdf\x01\n" +
 	"\vStoreReport\x12 \n" +
 	"\fstore_ref_id\x18\x01 \x01(\tR\n" +
@@ -2498,12 +2515,13 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
 	"allow_edit\x18\x05 \x01(\bR\tallowEdit\x12\x1f\n" +
 	"\vreported_at\x18\x06 \x01(\x03R\n" +
-	"reportedAt\"\xaa\x01\n" +
+	"reportedAt\"\xdc\x01\n" +
 	"\x0fItemsOOSOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x124\n" +
 	"\x16customer_masked_number\x18\x03 \x01(\tR\x14customerMaskedNumber\x12\x10\n" +
-	"\x03pin\x18\x04 \x01(\tR\x03pin*o\n" +
+	"\x03pin\x18\x04 \x01(\tR\x03pin\x120\n" +
+	"\x04keep\x18\x14 \x03(\v2\x1c.servery.plugin.v1.KeptValueR\x04keep*o\n" +
 	"\n" +
 	"StoreState\x12\x1b\n" +
 	"\x17STORE_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -2558,9 +2576,10 @@ var file_servery_plugin_v1_order_proto_goTypes = []any{
 	nil,                             // 29: servery.plugin.v1.InboundReply.HeadersEntry
 	(*Call)(nil),                    // 30: servery.plugin.v1.Call
 	(*ReportedOutcome)(nil),         // 31: servery.plugin.v1.ReportedOutcome
-	(*Plan)(nil),                    // 32: servery.plugin.v1.Plan
-	(*Response)(nil),                // 33: servery.plugin.v1.Response
-	(OutcomeState)(0),               // 34: servery.plugin.v1.OutcomeState
+	(*KeptValue)(nil),               // 32: servery.plugin.v1.KeptValue
+	(*Plan)(nil),                    // 33: servery.plugin.v1.Plan
+	(*Response)(nil),                // 34: servery.plugin.v1.Response
+	(OutcomeState)(0),               // 35: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	30, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
@@ -2578,35 +2597,37 @@ var file_servery_plugin_v1_order_proto_depIdxs = []int32{
 	11, // 12: servery.plugin.v1.Translation.courier:type_name -> servery.plugin.v1.CourierReport
 	14, // 13: servery.plugin.v1.Translation.release:type_name -> servery.plugin.v1.OrderRelease
 	9,  // 14: servery.plugin.v1.Translation.reply:type_name -> servery.plugin.v1.InboundReply
-	0,  // 15: servery.plugin.v1.StoreReport.state:type_name -> servery.plugin.v1.StoreState
-	32, // 16: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
-	30, // 17: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
-	2,  // 18: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	33, // 19: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
-	29, // 20: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
-	12, // 21: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
-	15, // 22: servery.plugin.v1.OrderUpdate.order:type_name -> servery.plugin.v1.NewOrder
-	16, // 23: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	18, // 24: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	20, // 25: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	20, // 26: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	20, // 27: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	21, // 28: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	17, // 29: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	19, // 30: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	18, // 31: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
-	30, // 32: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	22, // 33: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	30, // 34: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	22, // 35: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	30, // 36: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
-	22, // 37: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
-	34, // 38: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	39, // [39:39] is the sub-list for method output_type
-	39, // [39:39] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	32, // 15: servery.plugin.v1.Translation.keep:type_name -> servery.plugin.v1.KeptValue
+	0,  // 16: servery.plugin.v1.StoreReport.state:type_name -> servery.plugin.v1.StoreState
+	33, // 17: servery.plugin.v1.Fetch.plan:type_name -> servery.plugin.v1.Plan
+	30, // 18: servery.plugin.v1.TranslateFetchedRequest.call:type_name -> servery.plugin.v1.Call
+	2,  // 19: servery.plugin.v1.TranslateFetchedRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	34, // 20: servery.plugin.v1.TranslateFetchedRequest.response:type_name -> servery.plugin.v1.Response
+	29, // 21: servery.plugin.v1.InboundReply.headers:type_name -> servery.plugin.v1.InboundReply.HeadersEntry
+	12, // 22: servery.plugin.v1.CourierReport.location:type_name -> servery.plugin.v1.CourierLocation
+	15, // 23: servery.plugin.v1.OrderUpdate.order:type_name -> servery.plugin.v1.NewOrder
+	16, // 24: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	18, // 25: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	20, // 26: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	20, // 27: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	20, // 28: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	21, // 29: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	17, // 30: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	19, // 31: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	18, // 32: servery.plugin.v1.Order.items:type_name -> servery.plugin.v1.OrderItem
+	30, // 33: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 34: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	30, // 35: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 36: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	30, // 37: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 38: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	35, // 39: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	32, // 40: servery.plugin.v1.ItemsOOSOutcome.keep:type_name -> servery.plugin.v1.KeptValue
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }

@@ -1113,8 +1113,9 @@ type PublishOutcome struct {
 	Errors  []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
 	// Of pending: the aggregator's id of the task, up to 200 characters, never used for another task of the
 	// platform; by default the idempotency key of the request
-	Reference           string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
-	ExpiresAfterSeconds uint32 `protobuf:"varint,5,opt,name=expires_after_seconds,json=expiresAfterSeconds,proto3" json:"expires_after_seconds,omitempty"` // of pending: when the outcome is overdue, 1 to 86400
+	Reference           string       `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	ExpiresAfterSeconds uint32       `protobuf:"varint,5,opt,name=expires_after_seconds,json=expiresAfterSeconds,proto3" json:"expires_after_seconds,omitempty"` // of pending: when the outcome is overdue, 1 to 86400
+	Keep                []*KeptValue `protobuf:"bytes,20,rep,name=keep,proto3" json:"keep,omitempty"`                                                            // for later calls
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1182,6 +1183,13 @@ func (x *PublishOutcome) GetExpiresAfterSeconds() uint32 {
 		return x.ExpiresAfterSeconds
 	}
 	return 0
+}
+
+func (x *PublishOutcome) GetKeep() []*KeptValue {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
 }
 
 // PublishError is one object that the aggregator rejected, or that the plan left out.
@@ -1364,13 +1372,14 @@ const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\x10InterpretRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x127\n" +
 	"\bresponse\x18\x02 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\tR\x06action\"\xec\x01\n" +
+	"\x06action\x18\x03 \x01(\tR\x06action\"\x9e\x02\n" +
 	"\x0ePublishOutcome\x125\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x127\n" +
 	"\x06errors\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\x06errors\x12\x1c\n" +
 	"\treference\x18\x04 \x01(\tR\treference\x122\n" +
-	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\"\xab\x01\n" +
+	"\x15expires_after_seconds\x18\x05 \x01(\rR\x13expiresAfterSeconds\x120\n" +
+	"\x04keep\x18\x14 \x03(\v2\x1c.servery.plugin.v1.KeptValueR\x04keep\"\xab\x01\n" +
 	"\fPublishError\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x15\n" +
 	"\x06ref_id\x18\x02 \x01(\tR\x05refId\x12\x12\n" +
@@ -1424,6 +1433,7 @@ var file_servery_plugin_v1_plan_proto_goTypes = []any{
 	nil,                      // 18: servery.plugin.v1.Step.HeadersEntry
 	nil,                      // 19: servery.plugin.v1.Response.HeadersEntry
 	(*Call)(nil),             // 20: servery.plugin.v1.Call
+	(*KeptValue)(nil),        // 21: servery.plugin.v1.KeptValue
 }
 var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
 	3,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
@@ -1447,12 +1457,13 @@ var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
 	11, // 18: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
 	0,  // 19: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
 	14, // 20: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
-	1,  // 21: servery.plugin.v1.PublishError.severity:type_name -> servery.plugin.v1.FindingSeverity
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 21: servery.plugin.v1.PublishOutcome.keep:type_name -> servery.plugin.v1.KeptValue
+	1,  // 22: servery.plugin.v1.PublishError.severity:type_name -> servery.plugin.v1.FindingSeverity
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_plan_proto_init() }

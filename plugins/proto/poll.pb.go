@@ -246,6 +246,7 @@ type PollResult struct {
 	Messages      []*PolledMessage       `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"` // at most 200, together up to 1 MiB
 	Cursor        string                 `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`     // for the next run; up to 4 KiB; empty: the next run begins as the first one
 	More          bool                   `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`        // the next run follows in a second, not after the period
+	Keep          []*KeptValue           `protobuf:"bytes,20,rep,name=keep,proto3" json:"keep,omitempty"`        // for later calls
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,6 +300,13 @@ func (x *PollResult) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *PollResult) GetKeep() []*KeptValue {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
 }
 
 // PolledMessage is a message of the aggregator that a poll found. The hub handles it
@@ -387,12 +395,13 @@ const file_servery_plugin_v1_poll_proto_rawDesc = "" +
 	"expires_at\x18\x04 \x01(\x03R\texpiresAt\"\x83\x01\n" +
 	"\x14InterpretPollRequest\x122\n" +
 	"\x04poll\x18\x01 \x01(\v2\x1e.servery.plugin.v1.PollRequestR\x04poll\x127\n" +
-	"\bresponse\x18\x02 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\"v\n" +
+	"\bresponse\x18\x02 \x01(\v2\x1b.servery.plugin.v1.ResponseR\bresponse\"\xa8\x01\n" +
 	"\n" +
 	"PollResult\x12<\n" +
 	"\bmessages\x18\x01 \x03(\v2 .servery.plugin.v1.PolledMessageR\bmessages\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"r\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\x120\n" +
+	"\x04keep\x18\x14 \x03(\v2\x1c.servery.plugin.v1.KeptValueR\x04keep\"r\n" +
 	"\rPolledMessage\x12\x12\n" +
 	"\x04body\x18\x01 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x02 \x01(\tR\vcontentType\x12*\n" +
@@ -420,6 +429,7 @@ var file_servery_plugin_v1_poll_proto_goTypes = []any{
 	(*Call)(nil),                 // 5: servery.plugin.v1.Call
 	(OutcomeKind)(0),             // 6: servery.plugin.v1.OutcomeKind
 	(*Response)(nil),             // 7: servery.plugin.v1.Response
+	(*KeptValue)(nil),            // 8: servery.plugin.v1.KeptValue
 }
 var file_servery_plugin_v1_poll_proto_depIdxs = []int32{
 	5, // 0: servery.plugin.v1.PollRequest.call:type_name -> servery.plugin.v1.Call
@@ -428,11 +438,12 @@ var file_servery_plugin_v1_poll_proto_depIdxs = []int32{
 	0, // 3: servery.plugin.v1.InterpretPollRequest.poll:type_name -> servery.plugin.v1.PollRequest
 	7, // 4: servery.plugin.v1.InterpretPollRequest.response:type_name -> servery.plugin.v1.Response
 	4, // 5: servery.plugin.v1.PollResult.messages:type_name -> servery.plugin.v1.PolledMessage
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	8, // 6: servery.plugin.v1.PollResult.keep:type_name -> servery.plugin.v1.KeptValue
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_poll_proto_init() }

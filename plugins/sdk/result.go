@@ -17,6 +17,9 @@ import (
 // (CheckDecision), an empty translation, a finding without a message, and an outcome without a state.
 func CheckResult(d *Description, answer proto.Message) error {
 	c := &validation{}
+	if a, ok := answer.(interface{ GetKeep() []*KeptValue }); ok {
+		c.kept(a.GetKeep())
+	}
 	switch a := answer.(type) {
 	case *Decision:
 		return CheckDecision(d, a)

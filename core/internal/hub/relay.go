@@ -66,7 +66,7 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 		Queue: poll.Queue{Queue: callback.Queue{Queue: queue, Orders: stored}, Polls: config.Host, Runs: runs},
 		Plugins: poll.Caller{Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host,
 			Requests: messages.New(h.db), Desk: desk}, Polls: config.Host, Runs: runs},
-		SaveSteps: queue.SaveSteps,
+		SaveSteps: queue.SaveSteps, Values: platforms.New(h.db),
 		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher},
 		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,

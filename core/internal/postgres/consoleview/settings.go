@@ -42,6 +42,13 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 	if err := c.addPolls(ctx, business, list, indexes); err != nil {
 		return nil, err
 	}
+	values, err := platforms.New(c.db).ListValues(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Values = values[list[i].Name]
+	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT p.name, `+platforms.PlatformVersion+
 			`, p.secrets_set_at, p.callback_rejected_at, p.callback_rejection, k.created_at FROM platforms p

@@ -49,6 +49,7 @@ type platformRow struct {
 	Secrets   []byte
 	Accept    relay.Accept
 	Currency  string // of the business
+	HasValues bool
 }
 
 // Read returns a platform with its settings and secrets; lock is a locking clause.
@@ -56,8 +57,9 @@ func (p Store) Read(ctx context.Context, db bun.IDB, business core.BusinessID, n
 	lock string) (served string, access relay.Access, err error) {
 	var row platformRow
 	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept,
-		(SELECT currency FROM businesses WHERE id = business_id) AS currency FROM platforms WHERE business_id = ?
-		AND name = ?`+lock, business, name).Scan(ctx, &row)
+		(SELECT currency FROM businesses WHERE id = business_id),
+		EXISTS (SELECT FROM platform_values v WHERE (v.business_id, v.platform) = (p.business_id, p.name)) AS has_values
+		FROM platforms p WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
 	if err != nil {
 		return "", access, postgres.NotFound(err, "business %d has no platform %q", business, name)
 	}
@@ -67,7 +69,7 @@ func (p Store) Read(ctx context.Context, db bun.IDB, business core.BusinessID, n
 
 func (p Store) decrypt(business core.BusinessID, row platformRow) (access relay.Access, err error) {
 	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept,
-		Currency: row.Currency}
+		Currency: row.Currency, HasValues: row.HasValues}
 	if err = json.Unmarshal([]byte(row.Addresses), &access.BaseURLs); err != nil || row.Secrets == nil {
 		return access, err
 	}
@@ -198,6 +200,9 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 		access = relay.Access{BaseURLs: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
 			Currency: access.Currency}
 		if err := p.dropTokens(ctx, tx, business, platform.Name); err != nil {
+			return nil, nil, err
+		}
+		if err := dropValues(ctx, tx, business, platform.Name); err != nil {
 			return nil, nil, err
 		}
 		if err := publications.ResetPublished(ctx, p.db, tx, business, platform.Name); err != nil {

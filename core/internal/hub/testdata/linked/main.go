@@ -29,6 +29,8 @@ type event struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
 	Link string `json:"link"`
+
+	Menu, Store string // the id of a menu of a store, by the ids of the aggregator
 }
 
 // Translate fetches the order that an event has a link to.
@@ -38,6 +40,11 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 		return nil, err
 	}
 	switch {
+	case sent.Menu != "":
+		translation, err := sdk.Ignored("the id of the menu is kept")
+		translation.Keep = []*sdk.KeptValue{{Name: "menu_id", Value: sent.Menu, PlatformStoreId: sent.Store},
+			sdk.KeepForPlatform("last_event", sent.ID)}
+		return translation, err
 	case sent.Type == "cancelled":
 		return sdk.Cancelled(sent.ID, "changed their mind")
 	case sent.Link == "":
@@ -71,4 +78,22 @@ func (plugin) TranslateFetched(_ context.Context, _ *sdk.Call, _ *sdk.InboundReq
 	}
 	return sdk.Placed(&sdk.NewOrder{PlatformOrderId: fetched.ID, StoreRefId: fetched.Store, DeliveryType: "self",
 		Customer: &pb.Customer{Name: fetched.Name}, Items: []*pb.OrderItem{{RefId: fetched.Item, Quantity: 1}}})
+}
+
+// PlanStoreAction names the menu by the ids that an event and the last response had.
+func (plugin) PlanStoreAction(_ context.Context, r *pb.StoreActionRequest) (*sdk.Decision, error) {
+	call := r.GetCall()
+	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menus/"+sdk.Value(call, "menu_id")+"/"+sdk.Value(call, "revision")+
+		"/"+sdk.Value(call, "last_event"), map[string]bool{"open": r.GetOpen()}))
+}
+
+// InterpretAvailability keeps the revision of the response. Without one it is removed.
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, _ string,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
+	var read struct{ Revision string }
+	if err := sdk.ReadJSON("response", response.GetBody(), &read); err != nil {
+		return nil, err
+	}
+	return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE,
+		Keep: []*sdk.KeptValue{sdk.Keep("revision", read.Revision)}}, nil
 }

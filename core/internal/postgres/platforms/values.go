@@ -1,0 +1,139 @@
+package platforms
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Values returns the values that a plugin keeps for a platform. Those of a store replace those of the platform
+// (relay.Values).
+func (p Store) Values(ctx context.Context, business core.BusinessID, platform,
+	storeRefID string) (map[string]string, error) {
+	values := map[string]string{}
+	rows, err := p.db.Bun().QueryContext(ctx, queries.With("read_values", postgres.Args{"business": business,
+		"platform": platform, "store": storeRefID}))
+	if err != nil {
+		return nil, fmt.Errorf("reading the values of a platform: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, fmt.Errorf("reading the values of a platform: %w", err)
+		}
+		values[name] = value
+	}
+	return values, rows.Err()
+}
+
+// KeepValues stores values that a plugin keeps for a platform that it serves (aggregator.Platforms).
+func (p Store) KeepValues(ctx context.Context, at aggregator.PluginPlatform,
+	list []relay.KeptValue) (ignored []string, err error) {
+	err = p.db.InTx(ctx, func(tx bun.Conn) error {
+		ignored = nil
+		var served string
+		err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ? FOR UPDATE`,
+			at.Business, at.Platform).Scan(&served)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && served != at.Plugin { // changed since the call
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("locking a platform: %w", err)
+		}
+		for _, v := range list {
+			why, err := p.keepValue(ctx, tx, at, v)
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				ignored = append(ignored, fmt.Sprintf("the value %s was not stored: %s", v.Name, why))
+			}
+		}
+		return nil
+	})
+	return ignored, err
+}
+
+// keepValue stores or removes a value. It returns why it ignores the value.
+func (p Store) keepValue(ctx context.Context, tx bun.Conn, at aggregator.PluginPlatform,
+	v relay.KeptValue) (ignored string, err error) {
+	ref := v.StoreRefID
+	if v.PlatformStoreID != "" {
+		ref, err = NewCallers(p.db).StoreRef(ctx, at.Business, at.Platform, v.PlatformStoreID)
+		if core.CodeOf(err) == core.NotFound {
+			return core.PublicMessage(err), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	var store int64
+	if ref != "" {
+		err := tx.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, at.Business,
+			ref).Scan(&store)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Sprintf("there is no store %q", ref), nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading the store of a value: %w", err)
+		}
+	}
+	if v.Value == "" {
+		_, err := tx.ExecContext(ctx, `DELETE FROM platform_values WHERE business_id = ? AND platform = ?
+			AND store_id = ? AND name = ?`, at.Business, at.Platform, store, v.Name)
+		return "", err
+	}
+	result, err := tx.ExecContext(ctx, queries.With("keep_value", postgres.Args{"business": at.Business,
+		"platform": at.Platform, "store": store, "name": v.Name, "value": v.Value, "now": p.db.Clock().Now(),
+		"most": aggregator.MaxKeptValues}))
+	if err != nil {
+		return "", fmt.Errorf("storing a value of a platform: %w", err)
+	}
+	if stored, err := result.RowsAffected(); err != nil || stored > 0 {
+		return "", err
+	}
+	return fmt.Sprintf("there are %d others", aggregator.MaxKeptValues), nil
+}
+
+// dropValues removes the values of a platform whose plugin changes.
+func dropValues(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_values WHERE business_id = ? AND platform = ?`, business,
+		platform); err != nil {
+		return fmt.Errorf("removing the values of a platform: %w", err)
+	}
+	return nil
+}
+
+// maxListedValues bounds the values of a platform that ListValues returns.
+const maxListedValues = 100
+
+// ListValues returns the values that plugins keep for the platforms of a business, up to a limit for each platform.
+func (p Store) ListValues(ctx context.Context,
+	business core.BusinessID) (map[string][]console.PlatformValue, error) {
+	list := map[string][]console.PlatformValue{}
+	rows, err := p.db.Tenant(business).QueryContext(ctx, queries.With("list_values", postgres.Args{
+		"business": business, "most": maxListedValues}))
+	if err != nil {
+		return nil, fmt.Errorf("listing the values of platforms: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var platform string
+		var v console.PlatformValue
+		if err := rows.Scan(&platform, &v.Store, &v.Name, &v.Value, &v.At); err != nil {
+			return nil, fmt.Errorf("listing the values of platforms: %w", err)
+		}
+		list[platform] = append(list[platform], v)
+	}
+	return list, rows.Err()
+}
