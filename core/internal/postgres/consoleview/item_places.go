@@ -35,12 +35,10 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 		Unmet    string              `bun:"unmet"`
 		Counts   []byte              `bun:"counts"`
 	}
-	missing := bun.Safe(queries.With("missing_group_of", postgres.Args{"missing_group": missingGroup,
-		"business": business, "item": item.ID}))
 	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
 		"place_tables":     placeTables(business, only, f.WorkingPlugins, f.Local, "true"),
 		"catalogue_reason": catalogueReason, "missing_group": missingGroup,
-		"store_reason": bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missing})),
+		"store_reason": storeReasonOf(requiresOptions(business, item.ID)),
 		"place_reason": itemPlaceReason, "business": business, "unsold": f.Store != "",
 		"item": item.ID, "matching": matching,
 		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),

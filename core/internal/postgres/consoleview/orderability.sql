@@ -44,7 +44,7 @@ CASE
     WHEN override.id IS NULL THEN 'not_sold'
     WHEN NOT coalesce((override.content ->> 'available')::boolean, false) THEN 'unavailable'
     WHEN (override.content ->> 'current_stock')::bigint = 0 THEN 'out_of_stock'
-    WHEN ?missing_group IS NOT NULL THEN 'options_missing'
+    WHEN ?requires_options AND ?missing_group IS NOT NULL THEN 'options_missing'
     ELSE ''
 END
 
@@ -132,22 +132,19 @@ END
     LIMIT 1
 )
 
--- name: missing_group_of
--- The missing_group of an item at several stores. One check for all stores comes first: a group of the item requires
--- options.
-CASE
-    WHEN EXISTS (
-        SELECT
-        FROM menu_links link
-        JOIN catalogue_entities option_group
-            ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
-        WHERE link.business_id = ?business
-            AND link.relation = 1
-            AND link.to_id = ?item
-            AND option_group.active
-            AND (option_group.record ->> 'min_selectable')::bigint > 0
-    ) THEN ?missing_group
-END
+-- name: requires_options
+-- Whether an active option group of an item requires an option. Only then can the item have a missing_group.
+EXISTS (
+    SELECT
+    FROM menu_links link
+    JOIN catalogue_entities option_group
+        ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
+    WHERE link.business_id = ?business
+        AND link.relation = 1
+        AND link.to_id = ?item
+        AND option_group.active
+        AND (option_group.record ->> 'min_selectable')::bigint > 0
+)
 
 -- name: sells_on
 -- Whether an item of the row store can be ordered on the row platform (menu.Orderability). The quick conditions of the

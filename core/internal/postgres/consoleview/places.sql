@@ -78,18 +78,14 @@ hours AS MATERIALIZED (
     ) slot
     GROUP BY known.hours_hash
 ),
--- The items that the catalogue hides on a platform, or that have option groups.
+-- The items that the catalogue hides on a platform, or that require options.
 restricted AS MATERIALIZED (
     SELECT item.id
     FROM catalogue_entities item
     WHERE item.business_id = ?business
         AND item.kind = 1
         AND (
-            EXISTS (
-                SELECT
-                FROM menu_links link
-                WHERE link.business_id = item.business_id AND link.relation = 1 AND link.to_id = item.id
-            )
+            ?requires_options
             OR EXISTS (SELECT FROM platform WHERE ?catalogue_reason <> '')
         )
 ),
@@ -319,17 +315,20 @@ ORDER BY found.ref_id, found.platform
 
 -- name: store_offers
 -- How many items of a store each menu.Reason concerns, by platform. The empty reason counts those that can be ordered.
+WITH
+sold AS MATERIALIZED (
+    SELECT item.*, ?store_reason AS store_reason
+    FROM store_overrides override
+    JOIN catalogue_entities item
+        ON item.business_id = override.business_id AND item.kind = override.kind AND item.id = override.id
+    WHERE override.business_id = ?business AND override.store_id = ?store AND override.kind = 1
+)
 SELECT platform.name, offer.reason, count(*)
 FROM platforms platform
-CROSS JOIN store_overrides override
-JOIN catalogue_entities item
-    ON item.business_id = override.business_id AND item.kind = override.kind AND item.id = override.id
-CROSS JOIN LATERAL (SELECT ?catalogue_reason AS catalogue) of_catalogue
+CROSS JOIN sold item
+CROSS JOIN LATERAL (SELECT ?catalogue_reason AS catalogue OFFSET 0) of_catalogue
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN of_catalogue.catalogue <> '' THEN of_catalogue.catalogue ELSE ?store_reason END AS reason
+    SELECT CASE WHEN of_catalogue.catalogue <> '' THEN of_catalogue.catalogue ELSE item.store_reason END AS reason
 ) offer
 WHERE platform.business_id = ?business
-    AND override.business_id = ?business
-    AND override.store_id = ?store
-    AND override.kind = 1
 GROUP BY platform.name, offer.reason

@@ -26,7 +26,7 @@ var (
 	categoryInactive = bun.Safe(queries.With("category_inactive", nil))
 	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
 	missingGroup     = bun.Safe(queries.With("missing_group", nil))
-	storeReason      = bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missingGroup}))
+	storeReason      = storeReasonOf(requiresOptions(bun.Safe("override.business_id"), bun.Safe("override.id")))
 	sellsOn          = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReason,
 		"catalogue_reason": catalogueReason}))
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
@@ -36,6 +36,17 @@ var (
 		"listed_on": bun.Safe(publications.ListedOn), "sells_on": true,
 	}))
 )
+
+// requiresOptions returns whether an item of a business requires options: values, or expressions.
+func requiresOptions(business, item any) bun.Safe {
+	return bun.Safe(queries.With("requires_options", postgres.Args{"business": business, "item": item}))
+}
+
+// storeReasonOf returns the reason of the row override, whose item may require options.
+func storeReasonOf(requiresOptions bun.Safe) bun.Safe {
+	return bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missingGroup,
+		"requires_options": requiresOptions}))
+}
 
 // closedThere returns the condition on a row report that the platform has closed the store.
 func closedThere(now time.Time) bun.Safe {
@@ -49,7 +60,8 @@ func placeTables(business core.BusinessID, only postgres.Conditions, working []s
 	return bun.Safe(queries.With("place_tables", postgres.Args{
 		"sells_everywhere": bun.Safe(sellsEverywhere), "catalogue_reason": catalogueReason,
 		"business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
-		"time": local.Format(time.TimeOnly),
+		"time":             local.Format(time.TimeOnly),
+		"requires_options": requiresOptions(bun.Safe("item.business_id"), bun.Safe("item.id")),
 	}))
 }
 
