@@ -55,7 +55,7 @@ type Timeline struct {
 }
 
 // maxBodies and maxBody limit, in bytes, the bodies that a page includes: of all calls, and of one.
-const maxBodies, maxBody = 20 << 10, 8 << 10
+const maxBodies, maxBody = 16 << 10, 8 << 10
 
 // New returns an empty timeline for a page that serves the bodies of calls below the URL bodies.
 func New(v *shell.PageContext, bodies string) *Timeline {

@@ -152,7 +152,7 @@ func TestDecodeChangeValidatesStatusChanges(t *testing.T) {
 		`{"new_status":"Placed","extra":[{"prep_time_mins":1}]}`: "extra must be an object",
 		`{"new_status":"Placed","reason_code":{}}`:               "reason_code must be a string or a whole number",
 		`{}`: "new_status is required",
-		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched, " +
+		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Preparing, Food Ready, Dispatched, " +
 			"Completed, Cancelled",
 		`{"new_status":7}`: "new_status must be a string",
 		`{"new_status":"Placed","extra":{"prep_time_mins":1441}}`:               "extra.prep_time_mins must be",

@@ -48,7 +48,7 @@ func FuzzInbound(f *testing.F) {
 		}
 		order := translation.GetOrder()
 		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" ||
-			translation.GetIgnored() != "")
+			translation.GetOrderUpdate() != nil || translation.GetRelease() != nil || translation.GetIgnored() != "")
 		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
 	})
 }

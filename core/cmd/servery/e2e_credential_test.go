@@ -103,8 +103,8 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 		"--endpoint=api="+aggregator.URL, "--endpoint=slow="+aggregator.URL, "--secret=client_id=one",
 		"--secret=client_secret=of the client", `--settings={"endpoint":"api","credentials":["renewed"]}`)
 	require.Zero(t, set.status, set.stderr)
-	require.Contains(t, set.stdout, "still missing: endpoint certified, secret certificate, secret certificate_key, "+
-		"secret refresh_token, secret signing_key\n")
+	require.Contains(t, set.stdout, "still missing: endpoint per_order, endpoint certified, secret certificate, "+
+		"secret certificate_key, secret refresh_token, secret signing_key, secret login_token\n")
 	set = servery(t, env, "platform", "set", fmt.Sprint("--business=", who.business), "tasty",
 		"--secret=refresh_token=refresh-0", "--secret=signing_key=k")
 	require.Zero(t, set.status, set.stderr)

@@ -147,7 +147,7 @@ func TestSecretsOfStoresAndCertificatesAreChecked(t *testing.T) {
 	stdout, stderr = set("--secret=client_secret@s1=x", "--secret=client_id=y", "--secret=refresh_token=z",
 		"--secret=signing_key=k", "--secret=certificate=chain", "--secret=certificate_key=key",
 		"--endpoint=api=https://127.0.0.1", "--endpoint=slow=https://127.0.0.1",
-		"--endpoint=certified=https://127.0.0.1")
+		"--endpoint=certified=https://127.0.0.1", "--endpoint=per_order=https://127.0.0.1", "--secret=login_token=t")
 	require.Contains(t, stdout,
 		"still missing: a valid pair of the secrets certificate and certificate_key\n", stderr)
 	stdout, _ = o.run("platform", "list", "--business="+strconv.Itoa(created.ID))

@@ -25,7 +25,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		message, path string // "": no message
 	}{
 		{f.send("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowleged"}`), 400,
-			fmt.Sprintf(`order %d: new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched,`+
+			fmt.Sprintf(`order %d: new_status must be one of: Placed, Acknowledged, Preparing, Food Ready, Dispatched,`+
 				` Completed, Cancelled (not "Acknowleged")`, id), "new_status"},
 		{f.send("PUT", oneOrder(over)+"status/", `{"new_status":"Acknowledged"}`), 409,
 			fmt.Sprintf("order %d: the order is Completed and cannot become Acknowledged: Completed is final",

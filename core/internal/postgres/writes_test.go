@@ -35,6 +35,7 @@ var ofAll = map[string]string{
 	"deliveries/health.go endpoint_circuits":       "selects by the endpoints of attempts",
 	"deliveries/update_circuits endpoint_circuits": "selects by the endpoints of attempts",
 	"access/users.go user_grants":                  "selects by user; only admins change users",
+	"followups/drop_late pending_follow_ups":       "selects by age",
 	"calls/trim_faults plugin_faults":              "bounds the faults of a plugin",
 	"calls/trim_set_aside plugin_set_aside":        "bounds the requests of a plugin",
 }
