@@ -55,6 +55,7 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Reservation{})
 		return err
 	})
+	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return nil }}))
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
 	b.App.Get("/live/", func(c *fiber.Ctx) error {
 		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -189,9 +190,7 @@ func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
 }
 
 func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
-	b := serveOnSocket(t, nil)
-	b.Authenticator = fakeAuthenticator{}
-	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error { return nil }}))
+	b := serveOnSocket(t, func(c *Config) { c.Authenticator = fakeAuthenticator{} })
 	for path, authenticated := range map[string]int{"/healthz": 0, "/key/": 1} {
 		conn, answer := b.send(t, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
 		response, err := http.ReadResponse(answer, nil)
