@@ -152,8 +152,8 @@ func TestDecodeChangeValidatesStatusChanges(t *testing.T) {
 		`{"new_status":"Placed","extra":[{"prep_time_mins":1}]}`: "extra must be an object",
 		`{"new_status":"Placed","reason_code":{}}`:               "reason_code must be a string or a whole number",
 		`{}`: "new_status is required",
-		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Preparing, Food Ready, Dispatched, " +
-			"Completed, Cancelled",
+		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Preparing, Food Ready, " +
+			"Dispatched, Completed, Cancelled",
 		`{"new_status":7}`: "new_status must be a string",
 		`{"new_status":"Placed","extra":{"prep_time_mins":1441}}`:               "extra.prep_time_mins must be",
 		`{"new_status":"Placed","message":"` + strings.Repeat("x", 2001) + `"}`: "message must be at most 2000",
