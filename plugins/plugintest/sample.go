@@ -72,29 +72,48 @@ func sampleRequests(about *sdk.Description) []Request {
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
 			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
 	}
-	for _, name := range samplePolls(about) {
-		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: "S-1",
-			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: "S-1",
-				Kind: pb.OutcomeKind_OUTCOME_KIND_MENU, ExpiresAt: 1700000900000}}}} {
-			poll.Call, poll.PolledAt = call, 1700000000000
-			list = append(list, Request{"Polls.Plan", poll},
-				Request{"Polls.Interpret", &pb.InterpretPollRequest{Poll: poll, Response: response}})
-		}
-	}
-	for _, in := range about.GetInbound() {
-		if in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU {
-			served := sampleMenu(20)
-			served.Call = nil
-			list = append(list, Request{"Menu.Serve", &pb.ServeRequest{Call: call, Menu: served,
-				Request: &pb.InboundRequest{Kind: in.GetKind(), ReceivedAt: 1700000000000}}})
-		}
-	}
+	list = append(list, samplePollRequests(about, response)...)
+	list = append(list, sampleServed(about)...)
 	for _, request := range sampleInbound(about) {
 		list = append(list, Request{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: request}},
 			Request{"Orders.TranslateFetched",
 				&pb.TranslateFetchedRequest{Call: call, Request: request, Response: response}},
 			Request{"Actions.InterpretCallback", &pb.InterpretCallbackRequest{Call: call, Request: request}})
 	}
+	list = append(list, sampleStatuses(about, order)...)
+	return append(list, sampleActions(about)...)
+}
+
+// samplePollRequests returns requests for each declared poll.
+func samplePollRequests(about *sdk.Description, response *pb.Response) (list []Request) {
+	for _, name := range samplePolls(about) {
+		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: "S-1",
+			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: "S-1",
+				Kind: pb.OutcomeKind_OUTCOME_KIND_MENU, ExpiresAt: 1700000900000}}}} {
+			poll.Call, poll.PolledAt = sampleCall(), 1700000000000
+			list = append(list, Request{"Polls.Plan", poll},
+				Request{"Polls.Interpret", &pb.InterpretPollRequest{Poll: poll, Response: response}})
+		}
+	}
+	return list
+}
+
+// sampleServed returns requests for menus that the aggregator fetches.
+func sampleServed(about *sdk.Description) (list []Request) {
+	for _, in := range about.GetInbound() {
+		if in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU {
+			served := sampleMenu(20)
+			served.Call = nil
+			list = append(list, Request{"Menu.Serve", &pb.ServeRequest{Call: sampleCall(), Menu: served,
+				Request: &pb.InboundRequest{Kind: in.GetKind(), ReceivedAt: 1700000000000}}})
+		}
+	}
+	return list
+}
+
+// sampleStatuses returns requests for each status of an order and of a rider.
+func sampleStatuses(about *sdk.Description, order *pb.Order) (list []Request) {
+	call := sampleCall()
 	statuses := orderStatuses
 	if slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderPreparing) {
 		statuses = append(slices.Clip(statuses), sdk.Preparing)
@@ -108,7 +127,12 @@ func sampleRequests(about *sdk.Description) []Request {
 			Call: call, Order: order, Status: status, RiderName: "Ravi", RiderPhoneNumber: "5551234567",
 			ChangedAt: 1700000000000}})
 	}
-	list = append(list, sampleAction("no_such_action", nil))
+	return list
+}
+
+// sampleActions returns requests for each action, with each example of its parameters.
+func sampleActions(about *sdk.Description) []Request {
+	list := []Request{sampleAction("no_such_action", nil)}
 	for _, action := range about.GetActions() {
 		schema, _ := readSchema("parameters_schema", action.GetParametersSchema()) // checkActions reports its error
 		for _, example := range schema.Examples {

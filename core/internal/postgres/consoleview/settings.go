@@ -49,13 +49,19 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 	for i := range list {
 		list[i].Values = values[list[i].Name]
 	}
+	return list, c.addVersions(ctx, business, list, indexes)
+}
+
+// addVersions adds the versions, callback keys and last rejections of a list, and when its secrets were set.
+func (c Store) addVersions(ctx context.Context, business core.BusinessID, list []console.PlatformSettings,
+	indexes map[string]int) error {
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT p.name, `+platforms.PlatformVersion+
 			`, p.secrets_set_at, p.callback_rejected_at, p.callback_rejection, k.created_at FROM platforms p
 		LEFT JOIN callback_keys k ON k.business_id = p.business_id AND k.platform = p.name WHERE p.business_id = ?
 			ORDER BY p.name, k.created_at DESC`, business)
 	if err != nil {
-		return nil, fmt.Errorf("reading platforms: %w", err)
+		return fmt.Errorf("reading platforms: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -64,7 +70,7 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		var rejectedAt, keyCreatedAt sql.NullTime
 		var rejection string
 		if err := rows.Scan(&name, &version, &secretTimes, &rejectedAt, &rejection, &keyCreatedAt); err != nil {
-			return nil, fmt.Errorf("reading platforms: %w", err)
+			return fmt.Errorf("reading platforms: %w", err)
 		}
 		i, known := indexes[name]
 		if !known { // created since
@@ -73,13 +79,13 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		p := &list[i]
 		p.Version, p.RejectedAt, p.Rejection = version, rejectedAt.Time, rejection
 		if err := json.Unmarshal(secretTimes, &p.Secrets); err != nil {
-			return nil, fmt.Errorf("reading platform %s: %w", name, err)
+			return fmt.Errorf("reading platform %s: %w", name, err)
 		}
 		if keyCreatedAt.Valid {
 			p.Keys = append(p.Keys, keyCreatedAt.Time)
 		}
 	}
-	return list, rows.Err()
+	return rows.Err()
 }
 
 // addPolls adds the state of polls to the platforms of a list.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -39,8 +40,12 @@ func (p Store) Values(ctx context.Context, business core.BusinessID, platform,
 // KeepValues stores values that a plugin keeps for a platform that it serves (aggregator.Platforms).
 func (p Store) KeepValues(ctx context.Context, at aggregator.PluginPlatform,
 	list []relay.KeptValue) (ignored []string, err error) {
+	list, unknown, err := p.resolveStores(ctx, at, list)
+	if err != nil {
+		return nil, err
+	}
 	err = p.db.InTx(ctx, func(tx bun.Conn) error {
-		ignored = nil
+		ignored = slices.Clone(unknown)
 		var served string
 		err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ? FOR UPDATE`,
 			at.Business, at.Platform).Scan(&served)
@@ -56,7 +61,7 @@ func (p Store) KeepValues(ctx context.Context, at aggregator.PluginPlatform,
 				return err
 			}
 			if why != "" {
-				ignored = append(ignored, fmt.Sprintf("the value %s was not stored: %s", v.Name, why))
+				ignored = append(ignored, notStored(v, why))
 			}
 		}
 		return nil
@@ -64,25 +69,39 @@ func (p Store) KeepValues(ctx context.Context, at aggregator.PluginPlatform,
 	return ignored, err
 }
 
+// resolveStores replaces the platform's ids of stores by their ref_ids. It leaves out values of unknown stores. It runs
+// before the transaction, which must not wait for a second connection.
+func (p Store) resolveStores(ctx context.Context, at aggregator.PluginPlatform,
+	list []relay.KeptValue) (resolved []relay.KeptValue, ignored []string, err error) {
+	for _, v := range list {
+		if v.PlatformStoreID != "" {
+			v.StoreRefID, err = NewCallers(p.db).StoreRef(ctx, at.Business, at.Platform, v.PlatformStoreID)
+			if core.CodeOf(err) == core.NotFound {
+				ignored = append(ignored, notStored(v, core.PublicMessage(err)))
+				continue
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		resolved = append(resolved, v)
+	}
+	return resolved, ignored, nil
+}
+
+func notStored(v relay.KeptValue, why string) string {
+	return fmt.Sprintf("the value %s was not stored: %s", v.Name, why)
+}
+
 // keepValue stores or removes a value. It returns why it ignores the value.
 func (p Store) keepValue(ctx context.Context, tx bun.Conn, at aggregator.PluginPlatform,
 	v relay.KeptValue) (ignored string, err error) {
-	ref := v.StoreRefID
-	if v.PlatformStoreID != "" {
-		ref, err = NewCallers(p.db).StoreRef(ctx, at.Business, at.Platform, v.PlatformStoreID)
-		if core.CodeOf(err) == core.NotFound {
-			return core.PublicMessage(err), nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
 	var store int64
-	if ref != "" {
+	if v.StoreRefID != "" {
 		err := tx.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, at.Business,
-			ref).Scan(&store)
+			v.StoreRefID).Scan(&store)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Sprintf("there is no store %q", ref), nil
+			return fmt.Sprintf("there is no store %q", v.StoreRefID), nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("reading the store of a value: %w", err)
