@@ -11,12 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/figures"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // consolePages are the routes of pages, some with queries. A parameter other than :business is the id in consoleIDs.
@@ -75,10 +75,7 @@ type consoleSize struct{ deliveries, stores, items int }
 // measureConsole reads the pages of the console, beside a long history and many stores.
 func measureConsole(r *run) {
 	size := pick(r.Quick, consoleSize{1_000_000, 2500, 500}, consoleSize{60_000, 300, 500})
-	e := r.openEngine(webhook.Minutes)
-	e.fillAndDrain(30) // the pattern of the history
-	e.hub = e.startHub()
-	e.fillConsole(size)
+	e := r.openConsole(size)
 	e.signIn()
 	pages := e.pages()
 	for range pick(r.Quick, 40, 20) {
@@ -110,8 +107,8 @@ func measureConsole(r *run) {
 func (f *fixture) signIn() {
 	records := accessdb.New(f.db)
 	accounts := access.Accounts{Users: records, Sessions: records, Attempts: records, Clock: f.db.Clock()}
-	_, link, err := accounts.CreateUser(f.ctx, access.User{Email: "bench@example.com", Role: access.Admin}, "cli",
-		"measuring")
+	email := fmt.Sprintf("bench-%d@example.com", time.Now().UnixNano()) // one for each run with the same data
+	_, link, err := accounts.CreateUser(f.ctx, access.User{Email: email, Role: access.Admin}, "cli", "measuring")
 	check(err)
 	f.hub.client.Jar = must(cookiejar.New(nil))
 	form := url.Values{"link": {link}, "password": {"correct horse battery"}}

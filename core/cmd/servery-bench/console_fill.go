@@ -1,11 +1,17 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/requests"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // consoleIDs are the queries of an object of each list, by its path. Those of one business begin with b/.
@@ -26,11 +32,38 @@ var consoleIDs = map[string]string{
 	"b/webhooks":   `SELECT id FROM webhooks WHERE business_id = ? AND event_type = 'order_placed'`,
 }
 
+// openConsole opens the data of the console, and starts the hub. With --data, a later run finds it again while the schema
+// is the same.
+func (r *run) openConsole(size consoleSize) *engine {
+	if r.Data == "" {
+		return r.open().fillConsole(size)
+	}
+	name := fmt.Sprintf("console_%d_%d_%d", size.deliveries, size.stores, size.items)
+	full, found := "schema "+must(hubtest.SchemaHash()), ""
+	err := r.admin.Bun().QueryRowContext(r.ctx, `SELECT coalesce(shobj_description(oid, 'pg_database'), '')
+		FROM pg_database WHERE datname = ?`, name).Scan(&found)
+	verify(err == nil || errors.Is(err, sql.ErrNoRows), "%v", err)
+	if found != full {
+		r.create(name)
+		e := r.use(name).fillConsole(size)
+		must(r.admin.Bun().ExecContext(r.ctx, `COMMENT ON DATABASE ? IS ?`, bun.Ident(name), full))
+		return e
+	}
+	e := &engine{fixture: r.use(name)}
+	e.scan([]any{&e.business}, `SELECT min(business_id) FROM stores`)
+	e.hub = e.startHub()
+	return e
+}
+
 // fillConsole stores deliveries with three attempts each. One in a hundred failed. All its stores sell the same items
-// on two platforms. It also fills the other lists of the console.
-func (e *engine) fillConsole(size consoleSize) {
+// on two platforms. It also fills the other lists of the console, and starts the hub.
+func (f *fixture) fillConsole(size consoleSize) *engine {
+	e := f.engine(webhook.Minutes)
+	e.fillAndDrain(30) // the pattern of the history
+	e.hub = e.startHub()
 	e.fillHistory(size.deliveries)
 	s := e.shopOf(e.prepare(e.tenant, "IN"))
+	e.untilCount(0, `SELECT count(*) FROM delivery_queue`) // so that the next callback is that of the next request
 	var item string
 	e.scan([]any{&item}, `SELECT name FROM catalogue_entities WHERE business_id = ? AND kind = 1 LIMIT 1`, e.business)
 	e.post(s.Tenant, masterPath, fmt.Appendf(nil, `{"items":[{"ref_id":%q,"price":1234}]}`, item), 0, 1)
@@ -66,6 +99,7 @@ func (e *engine) fillConsole(size consoleSize) {
 	}
 	e.execute(`ANALYZE`)
 	e.execute(`CHECKPOINT`)
+	return e
 }
 
 // consoleRows fill the other lists. Most rows are copies of one that the hub stored.
@@ -79,10 +113,10 @@ var consoleRows = []string{
 			unnest(ARRAY[0, w.id]) x
 		WHERE w.business_id = ?
 		ON CONFLICT DO NOTHING`,
-	`INSERT INTO orders SELECT (jsonb_populate_record(o, jsonb_build_object('id', 10000000 + i, 'platform_order_id',
-			'C-' || i, 'created_at', now() - i * interval '10 seconds', 'updated_at', now()))).*
-		FROM orders o, generate_series(1, 200000) i
-		WHERE business_id = ?0 AND id = (SELECT min(id) FROM orders WHERE business_id = ?0)`,
+	`INSERT INTO orders SELECT copy.* FROM orders o, generate_series(1, 200000) i, jsonb_populate_record(o,
+			jsonb_build_object('id', 10000000 + i, 'platform_order_id', 'C-' || i,
+			'created_at', now() - i * interval '10 seconds', 'updated_at', now())) copy
+		WHERE o.business_id = ?0 AND o.id = (SELECT min(id) FROM orders WHERE business_id = ?0)`,
 	`INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor, state, message,
 			attempts, created_at, finished_at)
 		SELECT business_id, gen_random_uuid(), 'order/' || id, 'rider_status', 'market', id, '{"status":"assigned"}',
@@ -107,12 +141,14 @@ var consoleRows = []string{
 	`INSERT INTO audit (business_id, id, at, actor, action, object)
 		SELECT b, gen_random_uuid(), now() - i * interval '1 minute', 'key:pos', 'store.close', 'store/1'
 		FROM generate_series(1, 20000) i, unnest(ARRAY[0, ?]) b`,
-	`INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('id', gen_random_uuid()))).*
-		FROM jobs j, generate_series(1, 5000)
-		WHERE business_id = ?0 AND id = (SELECT id FROM jobs WHERE business_id = ?0 ORDER BY length(body) LIMIT 1)`,
-	`INSERT INTO revisions SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
-		FROM revisions r, generate_series(1, 2000)
-		WHERE business_id = ?0 AND id = (SELECT id FROM revisions WHERE business_id = ?0 ORDER BY id LIMIT 1)`,
+	`INSERT INTO jobs SELECT copy.*
+		FROM jobs j, generate_series(1, 5000) i,
+			jsonb_populate_record(j, jsonb_build_object('id', md5(i::text)::uuid)) copy
+		WHERE j.business_id = ?0 AND j.id = (SELECT id FROM jobs WHERE business_id = ?0 ORDER BY length(body) LIMIT 1)`,
+	`INSERT INTO revisions SELECT copy.*
+		FROM revisions r, generate_series(1, 2000) i,
+			jsonb_populate_record(r, jsonb_build_object('id', md5(i::text)::uuid)) copy
+		WHERE r.business_id = ?0 AND r.id = (SELECT id FROM revisions WHERE business_id = ?0 ORDER BY id LIMIT 1)`,
 	`INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, created_at)
 		SELECT id, 'pos-' || i, sha256(i::text::bytea), 'abcd', 'pos', now()
 		FROM businesses, generate_series(1, 100) i WHERE id = ?`,

@@ -56,8 +56,11 @@ type unobserved struct{}
 func (unobserved) Attempted(webhook.Result, time.Duration) {}
 
 // openEngine opens a database. Nothing is delivered before start.
-func (r *run) openEngine(units webhook.Units) *engine {
-	e := &engine{fixture: r.open()}
+func (r *run) openEngine(units webhook.Units) *engine { return r.open().engine(units) }
+
+// engine adds a business to a database.
+func (f *fixture) engine(units webhook.Units) *engine {
+	r, e := f.run, &engine{fixture: f}
 	e.tenant = hubtest.Business(r, e.db)
 	e.business = e.tenant.ID
 	e.receiver = hubtest.SubscribeAs(r, e.db, webhook.Subscription{Business: e.business, EventType: core.OrderPlaced,

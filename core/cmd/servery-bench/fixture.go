@@ -34,15 +34,27 @@ type fixture struct {
 
 func (r *run) open() *fixture {
 	r.databases++
-	name, address := fmt.Sprintf("bench_%d", r.databases), must(url.Parse(r.server.DSN()))
-	address.Host = name
-	f := &fixture{run: r, database: name, address: address.String()}
-	check(schema.CreateDatabase(r.ctx, r.admin, name, r.server.User(), "template1"))
+	name := fmt.Sprintf("bench_%d", r.databases)
+	r.create(name)
 	r.Cleanup(func() { // so that its upkeep does not disturb the next measurement
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		_ = schema.DropDatabase(ctx, r.admin, name)
 	})
+	return r.use(name)
+}
+
+// create creates a database. It drops that of an earlier run that was killed.
+func (r *run) create(name string) {
+	check(schema.DropDatabase(r.ctx, r.admin, name))
+	check(schema.CreateDatabase(r.ctx, r.admin, name, r.server.User(), "template1"))
+}
+
+// use connects to a database, and gives it the present schema.
+func (r *run) use(name string) *fixture {
+	address := must(url.Parse(r.server.DSN()))
+	address.Host = name
+	f := &fixture{run: r, database: name, address: address.String()}
 	f.db = hubtest.Connect(r, f.address, nil)
 	must(schema.MigrateUp(r.ctx, f.db))
 	check(f.db.CheckSeal(r.ctx))
@@ -59,7 +71,7 @@ func openSQL(address string, connections int) *bun.DB {
 	password, _ := u.User.Password()
 	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
 		pgdriver.WithUser(u.User.Username()), pgdriver.WithPassword(password), pgdriver.WithDatabase(u.Host),
-		pgdriver.WithInsecure(true), pgdriver.WithBufferSize(64<<10), pgdriver.WithTimeout(time.Minute)))
+		pgdriver.WithInsecure(true), pgdriver.WithBufferSize(64<<10), pgdriver.WithTimeout(10*time.Minute)))
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return bun.NewDB(pool, pgdialect.New())

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ type measureCommand struct {
 	Stores string   `placeholder:"FILE" help:"A request whose stores are posted. Default: generated stores."`
 	Menu   string   `placeholder:"FILE" help:"A menu request for a business in India. Default: a generated menu."`
 	Hub    string   `default:"bin/servery" placeholder:"FILE" help:"The built hub (${default})."`
-	Data   string   `placeholder:"DIR" help:"Directory for the private PostgreSQL. Default: temporary files."`
+	Data   string   `placeholder:"DIR" help:"Directory that keeps the data of console pages for later runs."`
 	Strict bool     `help:"Fail if a figure misses its target."`
 }
 
@@ -96,7 +97,7 @@ type bench struct {
 	databases int // created so far
 }
 
-// Run measures the selected figures. It leaves nothing behind, also when it is interrupted.
+// Run measures the selected figures. It leaves nothing behind but Data, also when it is interrupted.
 func (c *measureCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pick(c.Quick, 45*time.Minute, 12*time.Minute))
 	defer cancel()
@@ -127,7 +128,8 @@ func (r *run) startDatabase() {
 	r.Cleanup(func() { _ = os.RemoveAll(r.scratch) })
 	check(os.Chmod(r.scratch, 0o755))
 	log := hubtest.Logger()
-	r.server = must(devpg.Start(r.ctx, devpg.Config{DataDir: r.scratch, Install: true, Testing: true, Log: log}))
+	r.server = must(devpg.Start(r.ctx, devpg.Config{DataDir: cmp.Or(r.Data, r.scratch), Install: true, Testing: true,
+		Log: log}))
 	r.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()

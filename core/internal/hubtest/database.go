@@ -154,11 +154,10 @@ func AdminURL(t testing.TB, address string) string {
 	return database.String()
 }
 
-// makeTemplate returns the name of a template database with the current schema and partitions. The first process
-// creates it.
-func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
+// SchemaHash returns a hash of the migrations.
+func SchemaHash() (string, error) {
 	hash := sha256.New()
-	if err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -166,12 +165,20 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 		fmt.Fprintf(hash, "%s %d ", path, len(content))
 		hash.Write(content)
 		return err
-	}); err != nil {
+	})
+	return hex.EncodeToString(hash.Sum(nil)[:8]), err
+}
+
+// makeTemplate returns the name of a template database with the current schema and partitions. The first process
+// creates it.
+func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
+	hash, err := SchemaHash()
+	if err != nil {
 		return "", err
 	}
 	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
-	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
+	name := of(clock.Now()) + "_" + hash
 	return name, schema.WithTemplate(ctx, c.admin,
 		schema.Template{Name: name, Owner: c.server.User(), Outdated: of(clock.Now().AddDate(0, 0, -1))},
 		func(building string) error {
