@@ -106,6 +106,8 @@ func (k *menuHarness) scramble(rt *rapid.T) {
 		}
 	}
 	k.scrambleStores(rt, change, often)
+	change(`INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?0, 0, 1)
+		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`)
 }
 
 // scrambleStores changes the stores and their publications at random.

@@ -57,10 +57,14 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 		Key     int64                          `bun:"key"`
 		Counts  map[console.PlaceReason]int    `bun:"counts"`
 	}
+	unsoldStores, unsoldPlatforms, err := c.unsold(ctx, business)
+	if err != nil {
+		return grid, err
+	}
 	minute := localMinute(f.Local)
 	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", postgres.Args{
-		"place_tables": placeTables(business, textCondition(f.Text), f.WorkingPlugins, f.Local,
-			queries.With("sells_everywhere", nil)),
+		"place_tables":  placeTables(business, textCondition(f.Text), f.WorkingPlugins, f.Local),
+		"unsold_stores": postgres.Array(unsoldStores), "unsold_platforms": postgres.Array(unsoldPlatforms),
 		"place_reason": placeReason, "business": business, "platform": f.Platform, "reason": f.Reason,
 		"reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
 		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),

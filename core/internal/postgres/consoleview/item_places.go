@@ -27,19 +27,22 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 	if err != nil {
 		return nil, nil, err
 	}
+	reasonStores, reasons, err := c.storeReasons(ctx, business, item.ID)
+	if err != nil {
+		return nil, nil, err
+	}
 	var rows []struct {
 		GridRow
 		Platform string              `bun:"platform"`
 		Reason   console.PlaceReason `bun:"reason"`
 		Values   []byte              `bun:"content"`
-		Unmet    string              `bun:"unmet"`
 		Counts   []byte              `bun:"counts"`
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
-		"place_tables":     placeTables(business, only, f.WorkingPlugins, f.Local, "true"),
-		"catalogue_reason": catalogueReason, "missing_group": missingGroup,
-		"store_reason": storeReasonOf(requiresOptions(business, item.ID)),
-		"place_reason": itemPlaceReason, "business": business, "unsold": f.Store != "",
+		"place_tables":  placeTables(business, only, f.WorkingPlugins, f.Local),
+		"reason_stores": postgres.Array(reasonStores), "reasons": postgres.Array(reasons),
+		"catalogue_reason": catalogueReason,
+		"place_reason":     itemPlaceReason, "business": business, "unsold": f.Store != "",
 		"item": item.ID, "matching": matching,
 		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
 		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
@@ -58,13 +61,42 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 			continue
 		}
 		place := console.ItemPlace{Platform: r.Platform, Reason: r.Reason,
-			ItemStore: console.ItemStore{Sold: len(r.Values) > 0, UnmetGroup: r.Unmet, Values: r.Values}}
+			ItemStore: console.ItemStore{Sold: len(r.Values) > 0, Values: r.Values}}
 		if place.Store, err = r.store(); err != nil {
 			return nil, nil, err
 		}
 		list = append(list, place)
 	}
+	if err := c.addMissingGroups(ctx, business, item.ID, list); err != nil {
+		return nil, nil, err
+	}
 	return list, counts, c.addMenus(ctx, business, list)
+}
+
+// addMissingGroups adds the groups that lack options.
+func (c Store) addMissingGroups(ctx context.Context, business core.BusinessID, item int64,
+	list []console.ItemPlace) error {
+	var stores []int64
+	for _, place := range list {
+		if place.Reason == console.PlaceReason(menu.OptionsMissing) {
+			stores = append(stores, place.Store.ID)
+		}
+	}
+	if len(stores) == 0 {
+		return nil
+	}
+	missing, err := c.readFacts(ctx, business, "missing_groups",
+		postgres.Args{"stores": postgres.Array(stores), "item": item, "missing_group": missingGroup})
+	groups := map[int64]string{}
+	for _, m := range missing {
+		groups[m.Store] = m.Value
+	}
+	for i := range list {
+		if list[i].Reason == console.PlaceReason(menu.OptionsMissing) {
+			list[i].UnmetGroup = groups[list[i].Store.ID]
+		}
+	}
+	return err
 }
 
 // addMenus adds the publications to places.
@@ -93,7 +125,12 @@ func (c Store) StoreOffers(ctx context.Context, business core.BusinessID,
 	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what a store sells", func(o *offer) []any {
 		return []any{&o.platform, &o.reason, &o.items}
 	}, bun.SafeQuery(queries.With("store_offers", postgres.Args{
-		"catalogue_reason": catalogueReason, "store_reason": storeReason, "business": business, "store": store,
+		"catalogue_reason":    catalogueReasonOf("item.category_inactive"),
+		"inactive_categories": inactiveCategories(business),
+		"store_reason":        storeReasonOf("override.id IN (SELECT item_id FROM lacking)"),
+		"groups_of": groupsOf(business, bun.SafeQuery(`SELECT id FROM store_overrides
+			WHERE business_id = ? AND store_id = ? AND kind = 1`, business, store)),
+		"business": business, "store": store,
 	})))
 	offers := map[string]map[menu.Reason]int{}
 	for _, o := range rows {

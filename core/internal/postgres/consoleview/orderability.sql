@@ -1,25 +1,21 @@
--- name: category_inactive
--- Whether a category of the row item, or the parent of one, is inactive.
-EXISTS (
-    SELECT
-    FROM menu_links link
-    JOIN catalogue_entities category
-        ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
-    LEFT JOIN catalogue_entities parent
-        ON category.parent_id <> 0
-        AND parent.business_id = category.business_id
-        AND parent.kind = 0
-        AND parent.id = category.parent_id
-    WHERE link.business_id = item.business_id
-        AND link.relation = 0
-        AND link.from_id = item.id
-        AND NOT (category.active AND coalesce(parent.active, true))
-)
+-- name: inactive_categories
+-- The links of items of a business to categories that are inactive, or whose parent is.
+FROM menu_links link
+JOIN catalogue_entities category
+    ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
+LEFT JOIN catalogue_entities parent
+    ON category.parent_id <> 0
+    AND parent.business_id = category.business_id
+    AND parent.kind = 0
+    AND parent.id = category.parent_id
+WHERE link.business_id = ?business
+    AND link.relation = 0
+    AND NOT (category.active AND coalesce(parent.active, true))
 
 -- name: catalogue_reason
 -- The first menu.Reason of the catalogue why the row item cannot be ordered on the row platform, or ''.
 CASE
-    WHEN json_typeof(item.record -> 'included_platforms') = 'array'
+    WHEN coalesce(json_typeof(item.record -> 'included_platforms'), 'null') = 'array'
         AND NOT EXISTS (
             SELECT
             FROM json_array_elements_text(item.record -> 'included_platforms') listed (name)
@@ -44,7 +40,7 @@ CASE
     WHEN override.id IS NULL THEN 'not_sold'
     WHEN NOT coalesce((override.content ->> 'available')::boolean, false) THEN 'unavailable'
     WHEN (override.content ->> 'current_stock')::bigint = 0 THEN 'out_of_stock'
-    WHEN ?requires_options AND ?missing_group IS NOT NULL THEN 'options_missing'
+    WHEN ?may_lack_options AND ?missing_group IS NOT NULL THEN 'options_missing'
     ELSE ''
 END
 
@@ -132,18 +128,112 @@ END
     LIMIT 1
 )
 
--- name: requires_options
--- Whether an active option group of an item requires an option. Only then can the item have a missing_group.
+-- name: may_lack_options
+-- Whether a group of the item of the row override may lack options at the store. This quick check precedes
+-- missing_group. It counts only options without groups of their own.
 EXISTS (
     SELECT
     FROM menu_links link
     JOIN catalogue_entities option_group
         ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
-    WHERE link.business_id = ?business
+    CROSS JOIN LATERAL (SELECT (option_group.record ->> 'min_selectable')::bigint AS least_options OFFSET 0) required
+    WHERE link.business_id = override.business_id
         AND link.relation = 1
-        AND link.to_id = ?item
+        AND link.to_id = override.id
         AND option_group.active
-        AND (option_group.record ->> 'min_selectable')::bigint > 0
+        AND required.least_options > 0
+        AND required.least_options > (
+            SELECT count(*)
+            FROM (
+                SELECT
+                FROM menu_links inside
+                JOIN catalogue_entities entity
+                    ON entity.business_id = inside.business_id
+                    AND entity.kind = 3
+                    AND entity.id = inside.from_id
+                    AND entity.active
+                JOIN store_overrides option
+                    ON option.business_id = inside.business_id
+                    AND option.store_id = override.store_id
+                    AND option.kind = 3
+                    AND option.id = inside.from_id
+                    AND (option.content ->> 'available')::boolean
+                WHERE inside.business_id = override.business_id
+                    AND inside.relation = 2
+                    AND inside.to_id = link.from_id
+                    AND NOT EXISTS (
+                        SELECT
+                        FROM menu_links nested
+                        WHERE nested.business_id = override.business_id
+                            AND nested.relation = 3
+                            AND nested.from_id = inside.from_id
+                    )
+                LIMIT required.least_options
+            ) orderable
+        )
+)
+
+-- name: groups_of
+-- A common table expression of the active groups of the items ?of.
+groups AS MATERIALIZED (
+    SELECT
+        link.to_id AS item_id,
+        link.from_id AS group_id,
+        (option_group.record ->> 'min_selectable')::bigint AS least_options
+    FROM menu_links link
+    JOIN catalogue_entities option_group
+        ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
+    WHERE link.business_id = ?business AND link.relation = 1 AND link.to_id IN (?of) AND option_group.active
+),
+
+-- name: required_groups
+-- As groups_of, with one of the groups that require options. Their options are the active ones without groups of their
+-- own.
+?groups_of
+required AS MATERIALIZED (
+    SELECT
+        groups.item_id,
+        groups.least_options,
+        ARRAY(
+            SELECT inside.from_id
+            FROM menu_links inside
+            JOIN catalogue_entities entity
+                ON entity.business_id = inside.business_id
+                AND entity.kind = 3
+                AND entity.id = inside.from_id
+                AND entity.active
+            WHERE inside.business_id = ?business
+                AND inside.relation = 2
+                AND inside.to_id = groups.group_id
+                AND NOT EXISTS (
+                    SELECT
+                    FROM menu_links nested
+                    WHERE nested.business_id = ?business AND nested.relation = 3 AND nested.from_id = inside.from_id
+                )
+        ) AS options
+    FROM groups
+    WHERE groups.least_options > 0
+),
+
+-- name: may_lack_required
+-- As may_lack_options, of an item in required_groups.
+EXISTS (
+    SELECT
+    FROM required
+    WHERE required.item_id = override.id
+        AND required.least_options > (
+            SELECT count(*)
+            FROM (
+                SELECT
+                FROM store_overrides option
+                WHERE option.business_id = override.business_id
+                    AND option.store_id = override.store_id
+                    AND option.kind = 3
+                    AND option.id = ANY (required.options)
+                    AND (option.content ->> 'available')::boolean
+                LIMIT required.least_options
+            ) orderable
+        )
 )
 
 -- name: sells_on

@@ -8,7 +8,7 @@ CASE
     WHEN NOT store.ordering_enabled THEN 'no_orders'
     WHEN switch.store_id IS NOT NULL THEN 'closed'
     WHEN report.store_id IS NOT NULL THEN 'closed_there'
-    WHEN NOT (store.sells_everywhere OR ?sells_on) THEN 'no_items'
+    WHEN ?unsold THEN 'no_items'
     WHEN platform.down THEN 'plugin_down'
     WHEN publication.state = 'failed' AND publication.published_at IS NULL THEN 'menu_failed'
     WHEN store.hide_from_ui THEN 'hidden'
@@ -78,17 +78,6 @@ hours AS MATERIALIZED (
     ) slot
     GROUP BY known.hours_hash
 ),
--- The items that the catalogue hides on a platform, or that require options.
-restricted AS MATERIALIZED (
-    SELECT item.id
-    FROM catalogue_entities item
-    WHERE item.business_id = ?business
-        AND item.kind = 1
-        AND (
-            ?requires_options
-            OR EXISTS (SELECT FROM platform WHERE ?catalogue_reason <> '')
-        )
-),
 -- The stores that the filter selects.
 store AS MATERIALIZED (
     SELECT
@@ -100,7 +89,6 @@ store AS MATERIALIZED (
         store.hide_from_ui,
         store.excluded_platforms,
         store.included_platforms,
-        ?sells_everywhere AS sells_everywhere,
         store.hours_hash = 0 OR coalesce(hours.open, false) AS open,
         hours.opens_in
     FROM stores store
@@ -108,25 +96,15 @@ store AS MATERIALIZED (
     WHERE store.business_id = ?business ?only
 ),
 
--- name: sells_everywhere
--- Whether an item of the row store can be ordered on every platform, by a quick check: it has no option groups. OFFSET
--- keeps the planner from reading the items of all stores.
-EXISTS (
-    SELECT
-    FROM store_overrides override
-    WHERE override.business_id = store.business_id
-        AND override.store_id = store.id
-        AND override.kind = 1
-        AND (override.content ->> 'available')::boolean
-        AND coalesce((override.content ->> 'current_stock')::bigint, -1) <> 0
-        AND override.id NOT IN (SELECT id FROM restricted)
-    OFFSET 0
-)
-
 -- name: grid_stores
 -- A page of stores by sort key and ref_id, with the reason on each platform, and the counts of all of them.
 WITH
 ?place_tables
+-- The stores that sell no item that can be ordered.
+unsold AS MATERIALIZED (
+    SELECT *
+    FROM unnest(?unsold_stores::bigint[], ?unsold_platforms::text[]) unsold (store_id, platform)
+),
 -- Each store on each platform.
 place AS MATERIALIZED (
     SELECT
@@ -222,25 +200,21 @@ offered AS MATERIALIZED (
     CROSS JOIN catalogue_entities item
     WHERE item.business_id = ?business AND item.kind = 1 AND item.id = ?item
 ),
+known AS MATERIALIZED (
+    SELECT *
+    FROM unnest(?reason_stores::bigint[], ?reasons::text[]) known (store_id, reason)
+),
 -- The item at each store.
 sold AS MATERIALIZED (
-    SELECT
-        store.*,
-        override.content,
-        ?store_reason AS store_reason
+    SELECT store.*, coalesce(known.reason, '') AS store_reason
     FROM store
-    LEFT JOIN store_overrides override
-        ON override.business_id = ?business
-        AND override.store_id = store.id
-        AND override.kind = 1
-        AND override.id = ?item
-    WHERE ?unsold OR override.id IS NOT NULL
+    LEFT JOIN known ON known.store_id = store.id
+    WHERE ?unsold OR store.id NOT IN (SELECT store_id FROM known WHERE reason = 'not_sold')
 ),
 place AS MATERIALIZED (
     SELECT
         store.id,
         store.ref_id,
-        store.content,
         platform.name AS platform,
         CASE
             WHEN store.store_reason = 'not_sold' THEN 'not_sold'
@@ -291,8 +265,7 @@ SELECT
     ?columns,
     coalesce(found.platform, '') AS platform,
     coalesce(found.reason, '') AS reason,
-    coalesce(found.content::text, '') AS content,
-    CASE WHEN found.reason = 'options_missing' THEN ?missing_group END AS unmet,
+    coalesce(override.content::text, '') AS content,
     found.counts
 FROM (
     SELECT
@@ -312,23 +285,3 @@ LEFT JOIN store_overrides override
     AND override.kind = 1
     AND override.id = ?item
 ORDER BY found.ref_id, found.platform
-
--- name: store_offers
--- How many items of a store each menu.Reason concerns, by platform. The empty reason counts those that can be ordered.
-WITH
-sold AS MATERIALIZED (
-    SELECT item.*, ?store_reason AS store_reason
-    FROM store_overrides override
-    JOIN catalogue_entities item
-        ON item.business_id = override.business_id AND item.kind = override.kind AND item.id = override.id
-    WHERE override.business_id = ?business AND override.store_id = ?store AND override.kind = 1
-)
-SELECT platform.name, offer.reason, count(*)
-FROM platforms platform
-CROSS JOIN sold item
-CROSS JOIN LATERAL (SELECT ?catalogue_reason AS catalogue OFFSET 0) of_catalogue
-CROSS JOIN LATERAL (
-    SELECT CASE WHEN of_catalogue.catalogue <> '' THEN of_catalogue.catalogue ELSE item.store_reason END AS reason
-) offer
-WHERE platform.business_id = ?business
-GROUP BY platform.name, offer.reason

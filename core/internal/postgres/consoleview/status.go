@@ -23,29 +23,48 @@ func storeStatus(local time.Time) bun.Safe {
 
 // The rule of menu.Orderability in SQL.
 var (
-	categoryInactive = bun.Safe(queries.With("category_inactive", nil))
-	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
-	missingGroup     = bun.Safe(queries.With("missing_group", nil))
-	storeReason      = storeReasonOf(requiresOptions(bun.Safe("override.business_id"), bun.Safe("override.id")))
-	sellsOn          = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReason,
+	categoryInactive = "EXISTS (SELECT " + inactiveCategories(bun.Safe("item.business_id")) +
+		" AND link.from_id = item.id)" // of the row item
+	catalogueReason = catalogueReasonOf(categoryInactive)
+	missingGroup    = bun.Safe(queries.With("missing_group", nil))
+	mayLackOptions  = bun.Safe(queries.With("may_lack_options", nil))
+	mayLackRequired = bun.Safe(queries.With("may_lack_required", nil))
+	sellsOn         = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReasonOf(mayLackOptions),
 		"catalogue_reason": catalogueReason}))
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
-		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
+		"listed_on": bun.Safe(publications.ListedOn),
+		"unsold":    bun.Safe("(store.id, platform.name) IN (SELECT store_id, platform FROM unsold)"),
 	}))
 	itemPlaceReason = bun.Safe(queries.With("place_reason", postgres.Args{ // of a store that sells the item
-		"listed_on": bun.Safe(publications.ListedOn), "sells_on": true,
+		"listed_on": bun.Safe(publications.ListedOn), "unsold": false,
 	}))
 )
 
-// requiresOptions returns whether an item of a business requires options: values, or expressions.
-func requiresOptions(business, item any) bun.Safe {
-	return bun.Safe(queries.With("requires_options", postgres.Args{"business": business, "item": item}))
+// inactiveCategories selects the links of items to inactive categories. The business is a value or an expression.
+func inactiveCategories(business any) bun.Safe {
+	return bun.Safe(queries.With("inactive_categories", postgres.Args{"business": business}))
 }
 
-// storeReasonOf returns the reason of the row override, whose item may require options.
-func storeReasonOf(requiresOptions bun.Safe) bun.Safe {
+// catalogueReasonOf returns the reason of the row item, whose category may be inactive.
+func catalogueReasonOf(categoryInactive bun.Safe) bun.Safe {
+	return bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
+}
+
+// storeReasonOf returns the reason of the row override, whose item may lack options.
+func storeReasonOf(mayLackOptions bun.Safe) bun.Safe {
 	return bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missingGroup,
-		"requires_options": requiresOptions}))
+		"may_lack_options": mayLackOptions}))
+}
+
+// groupsOf returns the common table expression of the groups of items, given as a query of ids or as values.
+func groupsOf(business core.BusinessID, items any) bun.Safe {
+	return bun.Safe(queries.With("groups_of", postgres.Args{"business": business, "of": items}))
+}
+
+// requiredGroups returns the common table expressions of the groups of items that require options.
+func requiredGroups(business core.BusinessID, items any) bun.Safe {
+	return bun.Safe(queries.With("required_groups", postgres.Args{"business": business,
+		"groups_of": groupsOf(business, items)}))
 }
 
 // closedThere returns the condition on a row report that the platform has closed the store.
@@ -54,14 +73,10 @@ func closedThere(now time.Time) bun.Safe {
 }
 
 // placeTables returns the common table expressions of the stores that a condition selects, on all platforms.
-// The expression sellsEverywhere may be true without a look at the items of the stores.
-func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time,
-	sellsEverywhere string) bun.Safe {
+func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time) bun.Safe {
 	return bun.Safe(queries.With("place_tables", postgres.Args{
-		"sells_everywhere": bun.Safe(sellsEverywhere), "catalogue_reason": catalogueReason,
 		"business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
-		"time":             local.Format(time.TimeOnly),
-		"requires_options": requiresOptions(bun.Safe("item.business_id"), bun.Safe("item.id")),
+		"time": local.Format(time.TimeOnly),
 	}))
 }
 

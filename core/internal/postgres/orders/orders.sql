@@ -140,7 +140,9 @@ SELECT
     )
 FROM orders
 JOIN events event
-    ON event.id = coalesce(orders.updated_event, orders.placed_event) AND event.business_id = orders.business_id
+    ON event.business_id = orders.business_id
+    -- With row-level security, coalesce could not be an index condition.
+    AND event.id = CASE WHEN orders.updated_event IS NULL THEN orders.placed_event ELSE orders.updated_event END
 WHERE orders.business_id = ?business AND orders.id = ?order AND (?platform = '' OR orders.platform = ?platform)
 
 -- name: lock_orders

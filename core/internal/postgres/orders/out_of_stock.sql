@@ -23,7 +23,9 @@ ORDER BY report.reference
 SELECT orders.id, orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
 FROM orders
 JOIN events event
-    ON event.id = coalesce(orders.updated_event, orders.placed_event) AND event.business_id = orders.business_id
+    ON event.business_id = orders.business_id
+    -- With row-level security, coalesce could not be an index condition.
+    AND event.id = CASE WHEN orders.updated_event IS NULL THEN orders.placed_event ELSE orders.updated_event END
 LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
 WHERE orders.business_id = ?business ?named
 ORDER BY orders.created_at DESC, orders.id DESC
