@@ -138,6 +138,10 @@ func TestAllMatchingDeliveriesAreCounted(t *testing.T) {
 	f.countMore = true
 	_, page = getPage(t, client, base+shell.Root+"b/7/deliveries/?state=delivered")
 	assert.Contains(t, page, "Resend all that were delivered and match: at least 1<")
+	for _, path := range []string{"deliveries/resend/?state=delivered", "problems/31/resend/"} {
+		_, page = getPage(t, client, base+shell.Root+"b/7/"+path)
+		assert.Contains(t, page, ">Resend at least 1 event deliveries<", path)
+	}
 }
 
 // findString returns the group of the first match of a pattern.

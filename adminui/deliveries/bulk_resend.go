@@ -77,11 +77,11 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 	if err != nil {
 		return err
 	}
-	if counted.Count, err = p.Deliveries.Count(c.UserContext(), v.Business.ID, selector); err != nil {
+	if err = counted.CountFor(c.UserContext(), p.Deliveries, v.Business.ID, selector); err != nil {
 		return err
 	}
 	_, state := stateOf(selector.State)
-	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(ui.Number(counted.Count))},
+	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(counted.Number())},
 		{Label: text.BulkResendCounted, Cell: ui.TimeCell(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
 		{Label: text.Event, Cell: ui.T(string(selector.EventType))},
 		{Label: text.Webhook, Cell: ui.T(value("webhook"))},

@@ -82,23 +82,20 @@ func (p Pages) addBulkResend(ctx context.Context, v *shell.PageContext, f filter
 	}
 	link := ui.Link{Href: linkWithFilters(v, f, "deliveries/resend/"), Label: text.BulkResend}
 	head.Links = []ui.Link{link}
-	selector, err := f.selector(NewSnapshot(v).At)
+	counted := NewSnapshot(v)
+	selector, err := f.selector(counted.At)
 	if err != nil {
 		return err
 	}
-	count, more, err := p.Deliveries.CountUpTo(ctx, v.Business.ID, selector)
-	if err != nil || count == 0 {
+	counted.Count, counted.More, err = p.Deliveries.CountUpTo(ctx, v.Business.ID, selector)
+	if err != nil || counted.Count == 0 {
 		return err
-	}
-	counted := ui.Number(count)
-	if more {
-		counted = fmt.Sprintf(text.AtLeast, counted)
 	}
 	label := text.ChooseAllFailed
 	if selector.State == webhook.Delivered {
 		label = text.ChooseAllDelivered
 	}
-	link.Label = fmt.Sprintf(label, counted)
+	link.Label = fmt.Sprintf(label, counted.Number())
 	list.ChooseAll = link
 	return nil
 }

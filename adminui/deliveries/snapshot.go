@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,12 +13,14 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Snapshot is a selection of deliveries that a page shows before it resends them.
 type Snapshot struct {
 	At    time.Time // they ended by then
 	Count int
+	More  bool // Count is a lower bound: counting all takes too long for a page
 }
 
 // NewSnapshot returns the snapshot of this moment, to be counted.
@@ -26,13 +29,37 @@ func NewSnapshot(v *shell.PageContext) Snapshot {
 	return Snapshot{At: v.Now.Add(time.Millisecond).Truncate(time.Millisecond)}
 }
 
+// CountFor counts the deliveries of a selector.
+func (s *Snapshot) CountFor(ctx context.Context, reader Reader, business core.BusinessID,
+	selector webhook.Selector) (err error) {
+	if selector.State != webhook.Pending {
+		s.Count, s.More, err = reader.CountUpTo(ctx, business, selector)
+	}
+	if err == nil && s.Count == 0 { // of those that were read
+		s.More = false
+		s.Count, err = reader.Count(ctx, business, selector)
+	}
+	return err
+}
+
+// Number formats the count.
+func (s Snapshot) Number() string {
+	if s.More {
+		return fmt.Sprintf(text.AtLeast, ui.Number(s.Count))
+	}
+	return ui.Number(s.Count)
+}
+
 // Button returns the button that resends the deliveries. help is a format for their number.
 func (s Snapshot) Button(v *shell.PageContext, action, help string) ui.Button {
 	counted := ui.Count(s.Count, text.OneDelivery, text.Deliveries_)
+	if s.More {
+		counted = fmt.Sprintf(text.Deliveries_, s.Number())
+	}
 	return ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: action, Token: v.Token(),
 		ReasonLabel: text.Why, Help: fmt.Sprintf(help, counted),
 		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(s.At.UnixMilli())},
-			{Label: "count", Value: fmt.Sprint(s.Count)}}}
+			{Label: "count", Value: fmt.Sprint(s.Count)}, {Label: "more", Value: fmt.Sprint(s.More)}}}
 }
 
 // ReadSnapshot reads the snapshot of a submitted button.
@@ -42,15 +69,15 @@ func ReadSnapshot(c *fiber.Ctx) (Snapshot, error) {
 	if err != nil || countErr != nil {
 		return Snapshot{}, core.Errorf(core.Invalid, text.FormOld)
 	}
-	return Snapshot{At: time.UnixMilli(at).UTC(), Count: count}, nil
+	return Snapshot{At: time.UnixMilli(at).UTC(), Count: count, More: shell.Field(c, "more") == "true"}, nil
 }
 
 // Changed says that the selection now has another count, or returns "" if all of it can be resent.
 func (s Snapshot) Changed(count int) string {
-	if count == s.Count && count > 0 {
+	if count > 0 && (count == s.Count || s.More && count > s.Count) {
 		return ""
 	}
-	return fmt.Sprintf(text.BulkResendChanged, ui.Number(s.Count), ui.Number(count))
+	return fmt.Sprintf(text.BulkResendChanged, s.Number(), ui.Number(count))
 }
 
 // ShowChanged adds to a page what Changed said. The response is a conflict, unless it said nothing.

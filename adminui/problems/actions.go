@@ -115,11 +115,9 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 func (p Pages) showResend(c *fiber.Ctx, v *shell.PageContext, problem console.Problem, changed string) error {
 	counted := deliveries.NewSnapshot(v)
 	selector := webhook.ProblemSelector(problem.ID, counted.At)
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
-	if err != nil {
+	if err := counted.CountFor(c.UserContext(), p.Deliveries, v.Business.ID, selector); err != nil {
 		return err
 	}
-	counted.Count = count
 	targets, err := p.Problems.ProblemTargets(c.UserContext(), v.Business.ID, problem.ID)
 	if err != nil {
 		return err
