@@ -28,7 +28,7 @@ func WeekHours(week []core.DayHours) string {
 		if len(d.Slots) == 0 {
 			continue
 		}
-		day, spans := strings.ToUpper(d.Day[:1])+d.Day[1:3], DayHours(d.Slots)
+		day, spans := Capital(d.Day[:3]), DayHours(d.Slots)
 		if at := slices.Index(hours, spans); at >= 0 {
 			days[at] += ", " + day
 			continue

@@ -173,7 +173,7 @@ func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform
 		return Visibility{State: state, Label: text.NotShown, Why: why}
 	}
 	if p.Reason == console.ItemRejected {
-		vis := Visibility{State: ui.Err, Label: text.NotShown, Why: text.ReasonItemRejected}
+		vis := Visibility{State: ui.Err, Label: text.NotShown, Why: Capital(text.ReasonItemRejected)}
 		if p.Menu != nil {
 			if problem := p.Menu.Lacks(i.RefID); problem != nil {
 				vis.Why = fmt.Sprintf(text.ItemRejectedByPlatform, problem.Message)
@@ -188,7 +188,7 @@ func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform
 	switch {
 	case p.Reason.Orderable():
 	case visibility.State == ui.OK: // it has changed meanwhile
-		return Visibility{State: ui.Warn, Label: text.NotShown, Why: ItemPlaceLabel(p.Reason)}
+		return Visibility{State: ui.Warn, Label: text.NotShown, Why: Capital(ItemPlaceLabel(p.Reason))}
 	case visibility.Label == visibilityLabels[visibility.State]:
 		visibility.Label = text.NotShown
 	}

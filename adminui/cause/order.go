@@ -157,10 +157,15 @@ func fieldLabel(path string) string {
 		return " " + strconv.Itoa(n+1)
 	})
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ".", ", "), "_", " ")
-	if path == "" {
+	return Capital(path)
+}
+
+// Capital begins a label with a capital letter.
+func Capital(label string) string {
+	if label == "" {
 		return ""
 	}
-	return strings.ToUpper(path[:1]) + path[1:]
+	return strings.ToUpper(label[:1]) + label[1:]
 }
 
 // ActorName describes an actor.

@@ -74,7 +74,7 @@ func TestDegradedPluginNamesTheSameProblemOnce(t *testing.T) {
 }
 
 func TestPlatformNamesWhatServesIt(t *testing.T) {
-	require.Equal(t, "the merchant's website or app",
+	require.Equal(t, "merchant's website or app",
 		ServedBy(core.Platform{ServedBy: core.ServedByMerchant}))
 	require.Equal(t, "plugin aggregator-a", ServedBy(core.Platform{ServedBy: "aggregator-a"}))
 }

@@ -106,7 +106,7 @@ func stateLabel(p console.Plugin) string {
 	case state == "":
 		return text.Unused
 	default:
-		return strings.ToUpper(string(state[:1])) + string(state[1:])
+		return cause.Capital(string(state))
 	}
 }
 

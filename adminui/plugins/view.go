@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -230,7 +231,7 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: hub.Hub.String(), Code: true, Note: hub.Reason},
-				ui.StateCell(state, hub.State), ui.T(hub.Version), ui.TimeCell(v.At(hub.Since)),
+				ui.StateCell(state, cause.Capital(hub.State)), ui.T(hub.Version), ui.TimeCell(v.At(hub.Since)),
 				ui.T(fmt.Sprint(hub.InFlight)),
 				ui.T(ui.Size(int(hub.Memory))), ui.TimeCell(v.At(hub.At))}})
 	}

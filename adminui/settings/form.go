@@ -59,7 +59,8 @@ func newFormView(v *shell.PageContext, platform console.PlatformSettings, about 
 	for _, s := range about.Secrets {
 		at, set := platform.Secrets[s.Name]
 		form.secrets = append(form.secrets,
-			secretView{name: s.Name, description: s.Description + ownValues(platform, s.Name), set: set, at: v.At(at)})
+			secretView{name: s.Name, description: describeSecret(platform, s.Name, s.Description), set: set,
+				at: v.At(at)})
 	}
 	if form.plugin {
 		form.facts = append([]ui.Fact{{Label: text.Plugin,

@@ -65,8 +65,8 @@ func tokenCauses(platform console.PlatformSettings, declared []string) (causes [
 // sentence returns a reason with a full stop.
 func sentence(reason string) string { return strings.TrimSuffix(cmp.Or(reason, "unknown"), ".") + "." }
 
-// ownValues lists the stores with an own value of a secret.
-func ownValues(platform console.PlatformSettings, secret string) string {
+// describeSecret returns the description of a secret, with the stores that have an own value.
+func describeSecret(platform console.PlatformSettings, secret, description string) string {
 	var stores []string
 	for _, name := range slices.Sorted(maps.Keys(platform.Secrets)) {
 		if store, own := strings.CutPrefix(name, relay.StoreSecret(secret, "")); own {
@@ -74,7 +74,7 @@ func ownValues(platform console.PlatformSettings, secret string) string {
 		}
 	}
 	if len(stores) == 0 {
-		return ""
+		return description
 	}
-	return " " + fmt.Sprintf(text.SecretOfStores, strings.Join(stores, ", "))
+	return sentence(description) + " " + fmt.Sprintf(text.SecretOfStores, strings.Join(stores, ", "))
 }

@@ -304,7 +304,7 @@ func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
 func hours(timings []store.Timing) []ui.Option {
 	var list []ui.Option
 	for _, t := range timings {
-		list = append(list, ui.Option{Label: t.Day, Value: cause.DayHours(t.Slots)})
+		list = append(list, ui.Option{Label: cause.Capital(t.Day), Value: cause.DayHours(t.Slots)})
 	}
 	return list
 }

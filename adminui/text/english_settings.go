@@ -80,12 +80,12 @@ const (
 // Texts of the monitoring of a business.
 const (
 	Monitoring     = "Monitoring"
-	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked " +
+	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the default of the hub. Stores are checked " +
 		"once a minute."
 	AckWithin          = "Report orders that are not acknowledged within"
 	SilentAfter        = "Report a POS without contact for"
 	CloseSilent        = "Close stores while their POS has no contact"
-	HubDefault         = "hub: the setting of the hub"
+	HubDefault         = "as the hub is set up"
 	ZeroNever          = "0: never"
 	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the " +
 		"current values."

@@ -5,9 +5,10 @@ const (
 	Store      = "Store"
 	Ref        = "ref_id"
 	RefFact    = "ref_id, the code in the POS"
-	StoresNote = "ref_id: the number or code of the store in the POS. State: by the opening hours, or as set by the " +
-		"POS, or by the hub while the POS is silent. The page Stores on platforms shows where it is live."
-	MasterNote    = "master catalogue: the menu of all stores. ref_id: the number or code of the item in the POS."
+	StoresNote = "The ref_id is the number or code of the store in the POS. The state follows the opening hours and the " +
+		"POS. While the POS is silent, the hub may close stores. The page Stores on platforms shows where each is live."
+	MasterNote = "The master catalogue is the menu of all stores. The ref_id is the number or code of the item in the " +
+		"POS."
 	City          = "City"
 	StreetAddress = "Street address"
 	Updated       = "Updated"
@@ -22,7 +23,7 @@ const (
 	Platform        = "Platform"
 	Platforms       = "Platforms"
 	ServedBy        = "Served by"
-	ServedByOwn     = "the merchant's website or app"
+	ServedByOwn     = "merchant's website or app"
 	ServedByPlugin  = "plugin %s"
 	StoreRefHint    = "ref_id of the store, its code in the POS"
 	Live            = "Open"

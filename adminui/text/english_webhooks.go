@@ -54,7 +54,7 @@ const (
 	RequestHeaders  = "Technical data of the request (headers), secrets masked"
 	ResponseHeaders = "Technical data of the response (headers)"
 	ResponseBody    = "Response body, the first 4 KiB"
-	ResponseNone    = "The hub received no response to this attempt, or only a part."
+	NoHeaders       = "none recorded"
 	Payload         = "Content of the event"
 	AsCurl          = "For developers: the request as a curl command, secrets masked"
 	EventID         = "Event id (webhook-id)"

@@ -22,7 +22,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	page, action := shell.BusinessLink(tenant.ID, "settings/"), shell.BusinessLink(tenant.ID, "settings/watching/")
 	before := sam.get(t, page)
-	require.Contains(t, before.text, "hub: the setting of the hub")
+	require.Contains(t, before.text, "as the hub is set up")
 	require.NotContains(t, vera.get(t, page).text, "settings/watching/")
 	form := func(ack, silent, closes string) url.Values {
 		return withReason(url.Values{"seen": {hiddenFields(before).Get("seen")}, "ack": {ack}, "silent": {silent},
