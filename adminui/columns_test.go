@@ -129,6 +129,26 @@ func TestSearchShowsItsProgressAndContinues(t *testing.T) {
 	}
 }
 
+func TestTextOfAnErrorIsSearchedFromTheSearchPage(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	client := clientOf(t, base, "")
+	client.Jar = adminClient(t, base).Jar
+	_, page := getPage(t, client, base+shell.Root+"search/?q=503+Service")
+	assert.Contains(t, page, "Search for the text of an error")
+	for in, found := range map[string]int{"deliveries": http.StatusSeeOther, "calls": http.StatusSeeOther,
+		"settings": http.StatusNotFound} {
+		response, _ := customerForm(t, client, base, "search/texts/",
+			url.Values{"q": {" 503 Service "}, "in": {in}, "business": {"7"}})
+		require.Equal(t, found, response.StatusCode, in)
+		if found == http.StatusSeeOther {
+			assert.Equal(t, "/console/b/7/"+in+"/?text=503+Service", response.Header.Get("Location"))
+		}
+	}
+	response, _ := customerForm(t, client, base, "search/texts/",
+		url.Values{"q": {"503"}, "in": {"jobs"}, "business": {"all"}})
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "of no business")
+}
+
 func TestAllMatchingDeliveriesAreCounted(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

@@ -23,7 +23,7 @@ type supportCall struct {
 	question string
 	start    string   // a path below the root; "": the overview
 	search   string   // a text to search instead; "": none
-	clicks   []string // links, or filters to type as name=value
+	clicks   []string // links, forms to open, or filters to type as name=value
 	title    string   // of the last page
 	words    []string // on the last page
 }
@@ -57,6 +57,10 @@ var supportCalls = []supportCall{
 	{question: "Can the failed events be sent again?", clicks: []string{"nav:Problems",
 		"pos.example.com responded with error 503 (not available)"}, title: "pos.example.com",
 		words: []string{"Not delivered: 430 event deliveries", "Resend all"}},
+	{question: "Where does this error appear?", search: "Service Unavailable",
+		clicks: []string{"open:Search for the text of an error", "Search for the text of an error"},
+		title:  "Deliveries",
+		words:  []string{"the server responded with 503 Service Unavailable", "Searched all"}},
 	{question: "Where is the order with this id of the platform?", search: "AGG-88120-4417", title: "Order 10412",
 		words: []string{"Acknowledged", "The rider Asha"}},
 	{question: "Where is the order of this customer?", start: "b/7/orders/",
@@ -109,7 +113,11 @@ func takeStep(t *testing.T, page *browsertest.Page, words string) {
 	t.Helper()
 	name, value, isFilter := strings.Cut(words, "=")
 	target, inNavigation := strings.CutPrefix(words, "nav:")
+	form, opens := strings.CutPrefix(words, "open:")
 	switch {
+	case opens:
+		at := fmt.Sprintf(`//main//summary[normalize-space()=%s]`, xpathText(form))
+		page.Do(t, chromedp.WaitVisible(chromedp.Search(at)), chromedp.Click(chromedp.Search(at)))
 	case inNavigation:
 		page.Do(t, clickNavigation(target), chromedp.WaitVisible(chromedp.Search(fmt.Sprintf(`//h1[.=%q]`, target))))
 	case isFilter:

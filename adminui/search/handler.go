@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,7 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.Search),
 			shell.Post(path+"customers/", access.Support, p.SearchCustomer),
+			shell.Post(path+"texts/", access.Viewer, p.SearchText),
 		}}
 }
 
@@ -92,26 +94,56 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 				ui.T(names[hit.Business])}})
 	}
 	head := shell.Head{Title: fmt.Sprintf(text.Found, query)}
-	if v.MayAct() && len(businesses) > 0 {
-		head.Buttons = []ui.Button{customerButton(businesses)}
+	if len(businesses) > 0 {
+		head.Buttons = []ui.Button{textButton(query, businesses)}
+		if v.MayAct() {
+			head.Buttons = append(head.Buttons, customerButton(businesses))
+		}
 	}
 	return v.Show(c, head, ui.ListOf(list))
 }
 
-// businessesOffered bounds the businesses in which a customer can be searched for from here.
+// businessesOffered bounds the businesses in which can be searched from here.
 const businessesOffered = 500
+
+func businessOptions(businesses []core.Business) (options []ui.Option) {
+	for _, b := range businesses[:min(len(businesses), businessesOffered)] {
+		options = append(options, ui.Option{Value: fmt.Sprint(b.ID), Label: b.Name})
+	}
+	return options
+}
+
+// textLists are the lists whose contents can be searched for a text.
+var textLists = []ui.Option{{Value: "deliveries", Label: text.Deliveries}, {Value: "calls", Label: text.PlatformCalls},
+	{Value: "jobs", Label: text.Jobs}, {Value: "orders", Label: text.Orders}}
+
+// textButton returns the button that searches the contents of a business, such as the errors of servers.
+func textButton(query string, businesses []core.Business) ui.Button {
+	return ui.Button{Label: text.TextSearch, Action: shell.SearchPath + "texts/", Help: text.TextSearchSay,
+		Fields: []ui.Filter{{Name: "q", Label: text.TextQuery, Value: query},
+			{Name: "in", Label: text.TextSearchIn, Options: textLists},
+			{Name: "business", Label: text.Business, Options: businessOptions(businesses)}}}
+}
+
+// SearchText opens a list of a business with the rows whose contents have a text.
+func (p Pages) SearchText(c *fiber.Ctx, v *shell.PageContext) error {
+	id, err := strconv.ParseInt(shell.Field(c, "business"), 10, 64)
+	list := shell.Field(c, "in")
+	known := slices.ContainsFunc(textLists, func(o ui.Option) bool { return o.Value == list })
+	if err != nil || !known || !v.User.CanAccess(core.BusinessID(id)) {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	query := url.Values{"text": {strings.TrimSpace(shell.Field(c, "q"))}}
+	return c.Redirect(shell.BusinessLink(core.BusinessID(id), list+"/?"+query.Encode()), http.StatusSeeOther)
+}
 
 // customerButton returns the button that searches for a customer of a business. Its text is not that of the
 // search, which is part of the URL.
 func customerButton(businesses []core.Business) ui.Button {
-	var options []ui.Option
-	for _, b := range businesses[:min(len(businesses), businessesOffered)] {
-		options = append(options, ui.Option{Value: fmt.Sprint(b.ID), Label: b.Name})
-	}
 	return ui.Button{Label: text.CustomerSearch, Action: shell.SearchPath + "customers/", ReasonLabel: text.Why,
 		Help: text.CustomerSearchSay,
 		Fields: []ui.Filter{{Name: "q", Label: text.CustomerQuery, Hint: text.CustomerQueryHint},
-			{Name: "business", Label: text.CustomerIn, Options: options}}}
+			{Name: "business", Label: text.CustomerIn, Options: businessOptions(businesses)}}}
 }
 
 // SearchCustomer opens the page of a customer of a business.

@@ -50,6 +50,10 @@ const (
 	NoHitsText  = "Enter references, ids of deliveries and webhook-ids in full. Orders are found by their order id " +
 		"at the hub, the platform or the POS. Webhooks, stores, items, businesses and keys are found by id, name, " +
 		"ref_id or URL. Requests are found by the full ref_id of an object that failed."
+	TextSearch     = "Search for the text of an error"
+	TextSearchSay  = "This searches what was sent and what came back, the newest first."
+	TextQuery      = "Text"
+	TextSearchIn   = "Search in"
 	SearchTitle    = "Search"
 	SearchTextNone = "Enter an id, a name, a ref_id or a URL in the field above."
 	Found          = "Found for “%s”"
