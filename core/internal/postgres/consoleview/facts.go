@@ -3,7 +3,6 @@ package consoleview
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/uptrace/bun"
 
@@ -70,7 +69,7 @@ func (c Store) factsOf(ctx context.Context, key factsKey,
 		}
 		c.facts.Put(key, cache.Entry[facts]{Value: current})
 	}
-	for id, of := range maps.All(current.stores) {
+	for id, of := range current.stores {
 		for _, value := range of.values {
 			stores, values = append(stores, id), append(values, value)
 		}
