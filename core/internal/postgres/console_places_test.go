@@ -241,8 +241,15 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 			require.NoError(rt, err)
 			open, _ := store.OpenAt(stored.Timings, noon)
 			sells := false
+			offered, err := read.StoreOffers(ctx, k.business, s.ID)
+			require.NoError(rt, err)
 			for _, platform := range platforms {
 				reasons := k.offers(rt, s.RefID, platform.Name, s.ID)
+				for _, reason := range []menu.Reason{menu.Orderable, menu.NotListed, menu.BreaksRule, menu.Inactive,
+					menu.CategoryInactive, menu.Unavailable, menu.OutOfStock, menu.OptionsMissing} {
+					require.Equal(rt, count(reasons, reason), offered[platform.Name][reason], "%s: %s on %s", reason,
+						s.RefID, platform.Name)
+				}
 				place := console.Place{Listed: store.Listing{Excluded: s.Excluded,
 					Included: s.Included}.ListedOn(platform.Name), Active: s.Active, Ordering: s.Ordering,
 					Closed:      stored.ClosureOn(platform.Name) != nil,

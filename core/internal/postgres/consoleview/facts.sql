@@ -137,6 +137,12 @@ lacking AS MATERIALIZED (
     ) orderable ON orderable.group_id = groups.group_id
     WHERE groups.least_options > coalesce(orderable.options, 0)
 ),
+-- The items that break a rule of a platform.
+broken AS MATERIALIZED (
+    SELECT item_id, platform
+    FROM platform_findings
+    WHERE business_id = ?business AND NOT warning
+),
 -- The items of the store, with what is the same on all platforms.
 sold AS MATERIALIZED (
     SELECT

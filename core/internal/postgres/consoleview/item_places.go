@@ -125,7 +125,8 @@ func (c Store) StoreOffers(ctx context.Context, business core.BusinessID,
 	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what a store sells", func(o *offer) []any {
 		return []any{&o.platform, &o.reason, &o.items}
 	}, bun.SafeQuery(queries.With("store_offers", postgres.Args{
-		"catalogue_reason":    catalogueReasonOf("item.category_inactive"),
+		"catalogue_reason": catalogueReasonOf("item.category_inactive",
+			"(item.id, platform.name) IN (SELECT item_id, platform FROM broken)"),
 		"inactive_categories": inactiveCategories(business),
 		"store_reason":        storeReasonOf("override.id IN (SELECT item_id FROM lacking)"),
 		"groups_of": groupsOf(business, bun.SafeQuery(`SELECT id FROM store_overrides

@@ -12,6 +12,17 @@ WHERE link.business_id = ?business
     AND link.relation = 0
     AND NOT (category.active AND coalesce(parent.active, true))
 
+-- name: breaks_rule
+-- Whether the row item breaks a rule of the row platform.
+EXISTS (
+    SELECT
+    FROM platform_findings finding
+    WHERE finding.business_id = item.business_id
+        AND finding.item_id = item.id
+        AND finding.platform = platform.name
+        AND NOT finding.warning
+)
+
 -- name: catalogue_reason
 -- The first menu.Reason of the catalogue why the row item cannot be ordered on the row platform, or ''.
 CASE
@@ -21,14 +32,7 @@ CASE
             FROM json_array_elements_text(item.record -> 'included_platforms') listed (name)
             WHERE listed.name = platform.name
         ) THEN 'not_listed'
-    WHEN EXISTS (
-        SELECT
-        FROM platform_findings finding
-        WHERE finding.business_id = item.business_id
-            AND finding.item_id = item.id
-            AND finding.platform = platform.name
-            AND NOT finding.warning
-    ) THEN 'breaks_rule'
+    WHEN ?breaks_rule THEN 'breaks_rule'
     WHEN NOT item.active THEN 'inactive'
     WHEN ?category_inactive THEN 'category_inactive'
     ELSE ''

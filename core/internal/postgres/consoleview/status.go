@@ -25,7 +25,7 @@ func storeStatus(local time.Time) bun.Safe {
 var (
 	categoryInactive = "EXISTS (SELECT " + inactiveCategories(bun.Safe("item.business_id")) +
 		" AND link.from_id = item.id)" // of the row item
-	catalogueReason = catalogueReasonOf(categoryInactive)
+	catalogueReason = catalogueReasonOf(categoryInactive, bun.Safe(queries.With("breaks_rule", nil)))
 	missingGroup    = bun.Safe(queries.With("missing_group", nil))
 	mayLackOptions  = bun.Safe(queries.With("may_lack_options", nil))
 	mayLackRequired = bun.Safe(queries.With("may_lack_required", nil))
@@ -45,9 +45,11 @@ func inactiveCategories(business any) bun.Safe {
 	return bun.Safe(queries.With("inactive_categories", postgres.Args{"business": business}))
 }
 
-// catalogueReasonOf returns the reason of the row item, whose category may be inactive.
-func catalogueReasonOf(categoryInactive bun.Safe) bun.Safe {
-	return bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
+// catalogueReasonOf returns the reason of the row item on the row platform. Its category may be inactive, and it may
+// break a rule.
+func catalogueReasonOf(categoryInactive, breaksRule bun.Safe) bun.Safe {
+	return bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive,
+		"breaks_rule": breaksRule}))
 }
 
 // storeReasonOf returns the reason of the row override, whose item may lack options.
