@@ -15,9 +15,9 @@ LEFT JOIN menu_versions known ON known.business_id = ?business AND known.store_i
 WHERE store.business_id = ?business
 
 -- name: unsold
--- The stores of ?stores that sell no item that can be ordered, with the platform. Quick checks come first: of items that
--- most stores are likely to sell, then of all items on all platforms. OFFSET keeps the planner from reading the items
--- of all stores.
+-- The stores of ?stores that sell no item that can be ordered, with the platform. Quick checks come first: of items
+-- that most stores are likely to sell, then of all items on all platforms. OFFSET keeps the planner from reading the
+-- items of all stores.
 WITH
 platform AS MATERIALIZED (
     SELECT name
