@@ -16,17 +16,17 @@ func TestConsoleFollowsEachMenuChange(t *testing.T) {
 	read := consoleview.New(k.db)
 	tea, err := read.ItemID(t.Context(), k.business, "tea")
 	require.NoError(t, err)
-	const others = `{"ref_id":"curry","available":false},{"ref_id":"rice","available":false}`
+	const others = `{"ref_id":"curry","price":12,"available":false},{"ref_id":"rice","price":3,"available":false}`
 	for _, step := range []struct {
 		location, items string
 		sells           bool
 		tea             menu.Reason
 	}{
-		{"s2", `{"ref_id":"tea","available":false},` + others, true, menu.Orderable},
+		{"s2", `{"ref_id":"tea","price":2,"available":false},` + others, true, menu.Orderable},
 		{"s1", others, true, menu.Orderable},
-		{"s1", `{"ref_id":"tea","available":false}`, false, menu.Unavailable},
-		{"s1", `{"ref_id":"tea","available":true,"current_stock":0}`, false, menu.OutOfStock},
-		{"s1", `{"ref_id":"tea","current_stock":3}`, true, menu.Orderable},
+		{"s1", `{"ref_id":"tea","price":2,"available":false}`, false, menu.Unavailable},
+		{"s1", `{"ref_id":"tea","price":2,"available":true,"current_stock":0}`, false, menu.OutOfStock},
+		{"s1", `{"ref_id":"tea","price":2,"current_stock":3}`, true, menu.Orderable},
 		{"-1", `{"ref_id":"tea","active":false}`, false, menu.Inactive},
 		{"-1", `{"ref_id":"tea","active":true}`, true, menu.Orderable},
 	} {
