@@ -129,7 +129,7 @@ func TestSearchShowsItsProgressAndContinues(t *testing.T) {
 	}
 }
 
-func TestTextOfAnErrorIsSearchedFromTheSearchPage(t *testing.T) {
+func TestErrorTextIsSearchedFromTheSearchPage(t *testing.T) {
 	base := serveConsole(t, fullHub())
 	client := clientOf(t, base, "")
 	client.Jar = adminClient(t, base).Jar

@@ -5,10 +5,11 @@ const (
 	Store      = "Store"
 	Ref        = "ref_id"
 	RefFact    = "ref_id, the code in the POS"
-	StoresNote = "The ref_id is the number or code of the store in the POS. The state follows the opening hours and the " +
-		"POS. While the POS is silent, the hub may close stores. The page Stores on platforms shows where each is live."
-	MasterNote = "The master catalogue is the menu of all stores. The ref_id is the number or code of the item in the " +
-		"POS."
+	StoresNote = "The ref_id is the number or code of the store in the POS. The state follows the opening hours " +
+		"and the POS. While the POS is silent, the hub may close stores. The page Stores on platforms shows where " +
+		"each is live."
+	MasterNote = "The master catalogue is the menu of all stores. The ref_id is the number or code of the item in " +
+		"the POS."
 	City          = "City"
 	StreetAddress = "Street address"
 	Updated       = "Updated"

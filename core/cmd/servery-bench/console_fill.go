@@ -32,8 +32,8 @@ var consoleIDs = map[string]string{
 	"b/webhooks":   `SELECT id FROM webhooks WHERE business_id = ? AND event_type = 'order_placed'`,
 }
 
-// openConsole opens the data of the console, and starts the hub. With --data, a later run finds it again while the schema
-// is the same.
+// openConsole opens the data of the console, and starts the hub. With --data, a later run finds it again while the
+// schema is the same.
 func (r *run) openConsole(size consoleSize) *engine {
 	if r.Data == "" {
 		return r.open().fillConsole(size)

@@ -27,8 +27,8 @@ func TestConsoleFollowsEachMenuChange(t *testing.T) {
 		{"s1", `{"ref_id":"tea","price":2,"available":false}`, false, menu.Unavailable},
 		{"s1", `{"ref_id":"tea","price":2,"available":true,"current_stock":0}`, false, menu.OutOfStock},
 		{"s1", `{"ref_id":"tea","price":2,"current_stock":3}`, true, menu.Orderable},
-		{"-1", `{"ref_id":"tea","active":false}`, false, menu.Inactive},
-		{"-1", `{"ref_id":"tea","active":true}`, true, menu.Orderable},
+		{"-1", `{"ref_id":"tea","price":2,"active":false}`, false, menu.Inactive},
+		{"-1", `{"ref_id":"tea","price":2,"active":true}`, true, menu.Orderable},
 	} {
 		k.send(step.location, `{"items":[`+step.items+`]}`)
 		grid, err := read.Grid(t.Context(), k.business,

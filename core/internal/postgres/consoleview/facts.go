@@ -84,21 +84,20 @@ type storeValue struct {
 }
 
 // readFacts returns what a statement says of stores.
-func (c Store) readFacts(ctx context.Context, business core.BusinessID, name string,
-	args postgres.Args) ([]storeValue, error) {
-	args["business"] = business
+func (c Store) readFacts(ctx context.Context, business core.BusinessID, statement string) ([]storeValue, error) {
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading what stores sell", func(v *storeValue) []any {
 		return []any{&v.Store, &v.Value}
-	}, bun.SafeQuery(queries.With(name, args)))
+	}, bun.SafeQuery(statement))
 }
 
 // unsold returns the stores that sell no item that can be ordered, each with the platform.
 func (c Store) unsold(ctx context.Context, business core.BusinessID) (stores []int64, platforms []string, err error) {
 	return c.factsOf(ctx, factsKey{business, 0}, func(stale []int64) ([]storeValue, error) {
-		return c.readFacts(ctx, business, "unsold", postgres.Args{"stores": postgres.Array(stale),
+		return c.readFacts(ctx, business, queries.With("unsold", postgres.Args{
+			"business": business, "stores": postgres.Array(stale),
 			"catalogue_reason": catalogueReason, "sells_on": sellsOn,
 			"may_lack_required": mayLackRequired, "may_lack_options": mayLackOptions,
-			"required_groups": requiredGroups(business, bun.Safe("SELECT id FROM likely"))})
+			"required_groups": requiredGroups(business, bun.Safe("SELECT id FROM likely"))}))
 	})
 }
 
@@ -106,7 +105,8 @@ func (c Store) unsold(ctx context.Context, business core.BusinessID) (stores []i
 func (c Store) storeReasons(ctx context.Context, business core.BusinessID,
 	item int64) (stores []int64, reasons []string, err error) {
 	return c.factsOf(ctx, factsKey{business, item}, func(stale []int64) ([]storeValue, error) {
-		return c.readFacts(ctx, business, "store_reasons", postgres.Args{"stores": postgres.Array(stale), "item": item,
-			"store_reason": storeReasonOf(mayLackRequired), "required_groups": requiredGroups(business, item)})
+		return c.readFacts(ctx, business, queries.With("store_reasons", postgres.Args{
+			"business": business, "stores": postgres.Array(stale), "item": item,
+			"store_reason": storeReasonOf(mayLackRequired), "required_groups": requiredGroups(business, item)}))
 	})
 }

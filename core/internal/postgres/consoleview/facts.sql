@@ -143,7 +143,7 @@ broken AS MATERIALIZED (
     FROM platform_findings
     WHERE business_id = ?business AND NOT warning
 ),
--- The items of the store, with what is the same on all platforms.
+-- The items of the store, with the reasons that all platforms share.
 sold AS MATERIALIZED (
     SELECT
         item.business_id,

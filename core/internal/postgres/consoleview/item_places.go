@@ -85,8 +85,8 @@ func (c Store) addMissingGroups(ctx context.Context, business core.BusinessID, i
 	if len(stores) == 0 {
 		return nil
 	}
-	missing, err := c.readFacts(ctx, business, "missing_groups",
-		postgres.Args{"stores": postgres.Array(stores), "item": item, "missing_group": missingGroup})
+	missing, err := c.readFacts(ctx, business, queries.With("missing_groups", postgres.Args{
+		"business": business, "stores": postgres.Array(stores), "item": item, "missing_group": missingGroup}))
 	groups := map[int64]string{}
 	for _, m := range missing {
 		groups[m.Store] = m.Value

@@ -134,7 +134,7 @@ END
 
 -- name: may_lack_options
 -- Whether a group of the item of the row override may lack options at the store. This quick check precedes
--- missing_group. It counts only options without groups of their own.
+-- missing_group. It counts only options without nested groups.
 EXISTS (
     SELECT
     FROM menu_links link
@@ -191,8 +191,7 @@ groups AS MATERIALIZED (
 ),
 
 -- name: required_groups
--- As groups_of, with one of the groups that require options. Their options are the active ones without groups of their
--- own.
+-- As groups_of, with one of the groups that require options. Their options are the active ones without nested groups.
 ?groups_of
 required AS MATERIALIZED (
     SELECT
