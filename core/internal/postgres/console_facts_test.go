@@ -27,8 +27,8 @@ func TestConsoleFollowsEachMenuChange(t *testing.T) {
 		{"s1", `{"ref_id":"tea","price":2,"available":false}`, false, menu.Unavailable},
 		{"s1", `{"ref_id":"tea","price":2,"available":true,"current_stock":0}`, false, menu.OutOfStock},
 		{"s1", `{"ref_id":"tea","price":2,"current_stock":3}`, true, menu.Orderable},
-		{"-1", `{"ref_id":"tea","price":2,"active":false}`, false, menu.Inactive},
-		{"-1", `{"ref_id":"tea","price":2,"active":true}`, true, menu.Orderable},
+		{"-1", `{"ref_id":"tea","price":2,"included_platforms":["app"]}`, false, menu.NotListed},
+		{"-1", `{"ref_id":"tea","price":2,"included_platforms":["web"]}`, true, menu.Orderable},
 	} {
 		k.send(step.location, `{"items":[`+step.items+`]}`)
 		grid, err := read.Grid(t.Context(), k.business,
@@ -39,7 +39,7 @@ func TestConsoleFollowsEachMenuChange(t *testing.T) {
 			console.ItemPlaceFilter{Store: "s1", Platform: "web", Local: noon, Limit: 1})
 		require.NoError(t, err)
 		if step.tea == menu.Orderable {
-			require.NotContains(t, []menu.Reason{menu.Unavailable, menu.OutOfStock, menu.Inactive},
+			require.NotContains(t, []menu.Reason{menu.Unavailable, menu.OutOfStock, menu.NotListed},
 				menu.Reason(places[0].Reason), step)
 		} else {
 			require.Equal(t, step.tea, menu.Reason(places[0].Reason), step)
