@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,10 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun/driver/pgdriver"
 
@@ -29,18 +24,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
-	"github.com/servery-hub/servery/web"
 )
-
-// openAPIDescription is the OpenAPI document. Every response is checked against it.
-var openAPIDescription = sync.OnceValues(func() (routers.Router, error) {
-	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
-	if err != nil {
-		return nil, err
-	}
-	document.Servers = nil
-	return gorillamux.NewRouter(document)
-})
 
 // declaredByPlugins is the menu vocabulary of a hub without plugins.
 var declaredByPlugins = []menu.Declaration{{Group: "NutritionalInfo", On: menu.OnItem, Platform: "aggregator-a",
@@ -199,37 +183,6 @@ func (a *api) do(t *testing.T, c request) apiResponse {
 func (a *api) parsed(r apiResponse) apiResponse {
 	_ = json.Unmarshal([]byte(r.text), &r.body)
 	return r
-}
-
-// checkAgainstOpenAPI checks a response. A request that the document does not describe must return 404 or 405, unless
-// it is a preflight request.
-func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text []byte) {
-	t.Helper()
-	router, err := openAPIDescription()
-	require.NoError(t, err)
-	path, query, _ := strings.Cut(c.path, "?")
-	if (strings.HasPrefix(path, "/ext") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
-		path += "/"
-	}
-	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))
-	route, parameters, err := router.FindRoute(request)
-	if err != nil && c.method == http.MethodOptions && response.StatusCode == http.StatusNoContent {
-		return // a preflight request
-	}
-	if err != nil {
-		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, response.StatusCode,
-			"%s %s is not described", c.method, c.path)
-		return
-	}
-	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters,
-			Route: route},
-		Status: response.StatusCode, Header: response.Header,
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
-	}
-	input.SetBodyBytes(text)
-	require.NoError(t, openapi3filter.ValidateResponse(context.Background(), input), "%s %s: %d %s", c.method, c.path,
-		response.StatusCode, text)
 }
 
 // waitAdvancing waits for a condition and moves the clock by a millisecond after each check, because ordered work may
