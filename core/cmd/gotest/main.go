@@ -36,6 +36,9 @@ func run(args []string) (status int, err error) {
 	command := exec.Command("go", append([]string{"test", "-json", "-vet=off"}, args...)...)
 	command.Stderr = os.Stderr
 	command.Env = append(os.Environ(), dir.environment()...)
+	if os.Getenv("GOGC") == "" { // for compilers and linkers too, as in hubtest.Main
+		command.Env = append(command.Env, "GOGC=300")
+	}
 	if slices.Contains(args, "-race") {
 		command.Env = append(command.Env, "CGO_ENABLED=1")
 	}

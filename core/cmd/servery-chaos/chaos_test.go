@@ -30,10 +30,10 @@ var (
 // build.
 const skewedFrom = time.Minute
 
-// defaultLength is long enough for most faults in CI, and short elsewhere.
+// defaultLength is long enough for half of the faults in CI, and short elsewhere. make chaos runs for longer.
 func defaultLength() time.Duration {
 	if os.Getenv("CI") != "" {
-		return 2 * time.Minute
+		return time.Minute
 	}
 	return 15 * time.Second
 }

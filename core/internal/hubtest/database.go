@@ -40,6 +40,7 @@ type cluster struct {
 	admin          *postgres.DB // creates and drops databases
 	address        url.URL      // of the hub's role
 	template       string       // a database with the current schema
+	day            time.Time    // of the template's partitions
 	sharedDatabase string       // a database for tests that each use their own businesses; "" before the first
 }
 
@@ -177,6 +178,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 		return "", err
 	}
 	clock := clocktest.New()
+	c.day = clock.Now().Truncate(24 * time.Hour)
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hash
 	return name, schema.WithTemplate(ctx, c.admin,
@@ -198,11 +200,13 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 		})
 }
 
-// Open opens a database and creates its partitions. A nil clock means the clock of the database.
+// Open opens a database and creates the partitions that it lacks. A nil clock means the clock of the database.
 func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	db := Connect(t, url, clock)
-	require.NoError(t, schema.Maintain(context.Background(), db, retention))
+	if day := db.Clock().Now().UTC().Truncate(24 * time.Hour); sharedCluster == nil || day != sharedCluster.day {
+		require.NoError(t, schema.Maintain(context.Background(), db, retention))
+	}
 	return db
 }
 

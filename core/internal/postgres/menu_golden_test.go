@@ -48,6 +48,9 @@ type goldenScript struct {
 }
 
 func TestMenuMatchesGoldenFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip(oneGoroutine)
+	}
 	inputs, err := filepath.Glob("testdata/menu/*.input.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, inputs)

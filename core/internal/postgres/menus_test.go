@@ -292,6 +292,9 @@ func TestMenuIngestSurvivesACrashAtEveryStatement(t *testing.T) {
 }
 
 func TestRealMenusReadBackAsSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip(oneGoroutine)
+	}
 	for name, country := range map[string]string{
 		"menu-fastfood.json": "US", "menu-drinks.json": "US", "menu-indian-foods.json": "IN",
 		"menu-square-sample.json": "US", "menu-max.json": "IN",

@@ -109,25 +109,42 @@ func (q Queries) read(name, text string, included Queries) error {
 	return add()
 }
 
-// argument matches an argument, or \? that stands for an operator.
-var argument = regexp.MustCompile(`\\\?|\?([a-z][a-z0-9_]*)?`)
+// argumentName returns the name at the beginning of a text: a letter, then letters, digits and underscores.
+func argumentName(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	})
+	if end < 0 {
+		end = len(text)
+	}
+	if end == 0 || text[0] < 'a' {
+		return ""
+	}
+	return text[:end]
+}
 
+// newQuery runs for each statement when a program starts, so it uses no regular expression.
 func newQuery(name string, types, lines []string) (*Query, error) {
 	q := &Query{name: name, prepared: types, lines: lines}
-	text, piece, from := strings.Join(lines, "\n"), "", 0
-	for _, at := range argument.FindAllStringSubmatchIndex(text, -1) {
-		piece += text[from:at[0]]
-		from = at[1]
-		if text[at[0]] == '\\' {
-			piece += "?"
+	rest, piece := strings.Join(lines, "\n"), ""
+	for {
+		before, after, found := strings.Cut(rest, "?")
+		if rest = after; !found {
+			piece += before
+			break
+		}
+		if operator, is := strings.CutSuffix(before, `\`); is {
+			piece += operator + "?"
 			continue
 		}
-		if at[2] < 0 {
+		arg := argumentName(after)
+		if arg == "" {
 			return nil, fmt.Errorf("statement %s has an argument without a name", name)
 		}
-		q.text, q.args, piece = append(q.text, piece), append(q.args, text[at[2]:at[3]]), ""
+		q.text, q.args, piece = append(q.text, piece+before), append(q.args, arg), ""
+		rest = after[len(arg):]
 	}
-	q.text = append(q.text, piece+text[from:])
+	q.text = append(q.text, piece)
 	q.names = slices.Compact(slices.Sorted(slices.Values(q.args)))
 	if types == nil {
 		return q, nil
@@ -143,6 +160,9 @@ func newQuery(name string, types, lines []string) (*Query, error) {
 	q.names = declared
 	return q, nil
 }
+
+// argument matches an argument, or \? that stands for an operator.
+var argument = regexp.MustCompile(`\\\?|\?([a-z][a-z0-9_]*)?`)
 
 // part is the type of an argument of a prepared statement that Fill replaces.
 const part = "part"

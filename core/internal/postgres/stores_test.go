@@ -292,6 +292,9 @@ func TestFailedStoreIngestKeepsTheJob(t *testing.T) {
 }
 
 func TestRealStoresReadBackAsSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip(oneGoroutine)
+	}
 	body, err := os.ReadFile("../../../../shared/data/stores-california.json")
 	if err != nil {
 		t.Skip("the large data files are not beside this checkout")
