@@ -62,6 +62,21 @@ const everyRule = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "bes
 
 func (p *Page) check(t *testing.T, part, rules string) {
 	t.Helper()
+	p.CheckLayout(t)
+	if !Eval[bool](t, p, `typeof axe !== "undefined"`) {
+		Eval[int](t, p, axe+`;window.axe = axe;0`)
+	}
+	found := Eval[[]violation](t, p, `axe.run(`+strconv.Quote(part)+`, {
+		resultTypes: ["violations"], runOnly: `+rules+`,
+	}).then((result) => result.violations)`)
+	for _, v := range found {
+		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.locations())
+	}
+}
+
+// CheckLayout is Check without axe.
+func (p *Page) CheckLayout(t *testing.T) {
+	t.Helper()
 	for _, problem := range p.Problems() { // before axe runs, which may cause problems itself
 		t.Errorf("the browser reports: %s", problem)
 	}
@@ -78,15 +93,6 @@ func (p *Page) check(t *testing.T, part, rules string) {
 	})()`)
 	if wide != "" {
 		t.Errorf("the page is wider than the window, %s", wide)
-	}
-	if !Eval[bool](t, p, `typeof axe !== "undefined"`) {
-		Eval[int](t, p, axe+`;window.axe = axe;0`)
-	}
-	found := Eval[[]violation](t, p, `axe.run(`+strconv.Quote(part)+`, {
-		resultTypes: ["violations"], runOnly: `+rules+`,
-	}).then((result) => result.violations)`)
-	for _, v := range found {
-		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.locations())
 	}
 }
 
