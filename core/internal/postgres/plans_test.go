@@ -240,11 +240,10 @@ func (p *plans) useIndexes() {
 	}
 }
 
-// manyRows is the number of rows of a long queue. Once they are analyzed, the planner is told of ten times as many.
+// manyRows is the number of rows of a long queue. After ANALYZE the planner counts ten times as many.
 const manyRows = 100_000
 
-// tenfold needs a superuser. A plan depends on the number of rows and on the size of the files, so the files stay
-// small: that makes a scan look cheaper than it would be.
+// tenfold needs a superuser. The files stay small, which makes a scan look cheaper than it would be.
 const tenfold = `UPDATE pg_class SET reltuples = reltuples * 10 WHERE reltuples > 1000 AND relkind = 'r'
 	AND relnamespace = 'public'::regnamespace`
 
