@@ -266,7 +266,7 @@ func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRe
 func (f *fake) Grid(_ context.Context, _ core.BusinessID, filter console.GridFilter) (grid console.Grid, err error) {
 	for i, s := range f.stores {
 		grid.Stores = append(grid.Stores, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true,
-			Ordering: i == 0, Included: s.IncludedPlatforms, Timings: s.Timings, OpensAt: minutesAgo(-60),
+			Ordering: i == 0, Included: s.IncludedPlatforms, Hours: s.OpeningHours(), OpensAt: minutesAgo(-60),
 			Reasons: map[string]console.PlaceReason{"web": console.PlaceNoItems},
 			Cursor:  console.GridCursor{Key: int64(i), RefID: *s.RefID}})
 	}

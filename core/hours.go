@@ -32,11 +32,7 @@ func CheckHours(name string, list []DayHours, fail func(place, code, rule string
 		fail(name, "length", tooLong)
 		return
 	}
-	type span struct {
-		start, end time.Duration
-		place      string
-	}
-	spans := map[string][]span{}
+	spans := map[string][]slotSpan{}
 	for i := range list {
 		d, place := &list[i], fmt.Sprintf("%s[%d]", name, i)
 		weekday, known := weekdayName(d.Day)
@@ -52,18 +48,28 @@ func CheckHours(name string, list []DayHours, fail func(place, code, rule string
 		for j := range d.Slots {
 			place := fmt.Sprintf("%s.slots[%d]", place, j)
 			if start, end, ok := checkSlot(&d.Slots[j], place, fail); ok {
-				spans[d.Day] = append(spans[d.Day], span{start, end, place})
+				spans[d.Day] = append(spans[d.Day], slotSpan{start, end, place})
 			}
 		}
 	}
 	for i := range list {
-		ofDay := spans[list[i].Day]
+		checkOverlaps(spans[list[i].Day], fail)
 		delete(spans, list[i].Day)
-		slices.SortFunc(ofDay, func(a, b span) int { return int(a.start - b.start) })
-		for j := 1; j < len(ofDay); j++ {
-			if ofDay[j].start < ofDay[j-1].end {
-				fail(ofDay[j].place, "overlap", "overlaps "+ofDay[j-1].place)
-			}
+	}
+}
+
+// slotSpan is a slot of a day, as durations since midnight.
+type slotSpan struct {
+	start, end time.Duration
+	place      string
+}
+
+// checkOverlaps reports the slots of one day that overlap.
+func checkOverlaps(ofDay []slotSpan, fail func(place, code, rule string)) {
+	slices.SortFunc(ofDay, func(a, b slotSpan) int { return int(a.start - b.start) })
+	for j := 1; j < len(ofDay); j++ {
+		if ofDay[j].start < ofDay[j-1].end {
+			fail(ofDay[j].place, "overlap", "overlaps "+ofDay[j-1].place)
 		}
 	}
 }
@@ -135,15 +141,27 @@ func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Durati
 	now := sinceMidnight(local)
 	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
 	for _, hours := range list {
-		for _, slot := range hours.Slots {
-			start, end := slot.bounds()
-			overnight := end < start
-			switch {
-			case hours.Day == today && now >= start && (now < end || overnight):
-				return true, now - start
-			case hours.Day == yesterday && overnight && now < end:
-				return true, now + fullDay - start
-			}
+		if hours.Day != today && hours.Day != yesterday {
+			continue
+		}
+		if within, ago := withinSlots(hours.Slots, now, hours.Day == today); within {
+			return true, ago
+		}
+	}
+	return false, 0
+}
+
+// withinSlots reports whether a time since midnight is within slots of the same day, or else of the day before, and how
+// long ago the slot began.
+func withinSlots(slots []HoursSlot, now time.Duration, sameDay bool) (within bool, ago time.Duration) {
+	for _, slot := range slots {
+		start, end := slot.bounds()
+		overnight := end < start
+		switch {
+		case sameDay && now >= start && (now < end || overnight):
+			return true, now - start
+		case !sameDay && overnight && now < end:
+			return true, now + fullDay - start
 		}
 	}
 	return false, 0

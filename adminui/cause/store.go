@@ -19,7 +19,7 @@ import (
 // Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons. If
 // starting is set, all of these only wait for the first menu of the store.
 func Store(s store.Stored, platforms, down []string, starting bool, now time.Time) ui.Cause {
-	within, _ := store.OpenAt(s.Timings, now)
+	within, _ := s.OpeningHours().OpenAt(now)
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
 	switch {
 	case s.Active != nil && !*s.Active:
@@ -149,7 +149,8 @@ func closedText(c store.PlatformClosure, zone *time.Location) string {
 func StoreOf(s console.GridStore) store.Stored {
 	stored := store.Stored{ID: s.ID,
 		Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
-			ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+			ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included,
+			Timings: s.Hours.Week, SpecialTimings: s.Hours.Dates}}
 	if len(s.ClosedOn) > 0 {
 		// ignore an unreadable value; the page of the store reports it
 		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn)

@@ -16,7 +16,7 @@ type GridStore struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Timings  []core.DayHours
+	Hours    core.OpeningHours
 	ClosedOn []byte // JSON: the closed_on of the store's reading; empty: nowhere
 	Reported []byte // JSON: the platform_status of the store's reading; empty: none
 	// Of a page of the grid:

@@ -84,7 +84,7 @@ func TestStockIsCheckedAcrossAllOrderLines(t *testing.T) {
 
 func TestOpeningHoursAreCheckedAtTheDeliveryTime(t *testing.T) {
 	pricing := pizzeria()
-	pricing.Store.Hours = []core.DayHours{{Day: "saturday",
+	pricing.Store.Hours.Week = []core.DayHours{{Day: "saturday",
 		Slots: []core.HoursSlot{{StartTime: "04:00:00", EndTime: "05:00:00"}}}}
 	cola := func(more string) []string {
 		return flagged(t, pricing,

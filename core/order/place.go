@@ -121,13 +121,13 @@ func (pr *pricer) flagStore(at time.Time) {
 	if !store.Listed {
 		pr.flag("store_ref_id", NotListed, "the store is not listed on this platform")
 	}
-	if len(store.Hours) == 0 {
+	if len(store.Hours.Week)+len(store.Hours.Dates) == 0 {
 		return
 	}
 	if pr.draft.DeliverAt != nil {
 		at = time.UnixMilli(int64(*pr.draft.DeliverAt))
 	}
-	if open, _ := core.WithinHours(store.Hours, at.In(store.Zone)); !open {
+	if open, _ := store.Hours.OpenAt(at.In(store.Zone)); !open {
 		pr.flag("store_ref_id", StoreClosed, "the store is closed at that time")
 	}
 }

@@ -33,10 +33,10 @@ type Store struct {
 	PlatformStoreID string // the platform's id of it; "" if unknown
 	Active          bool
 	OrderingEnabled bool
-	Listed          bool            // on the platform
-	Hours           []core.DayHours // empty: it is always open
-	Zone            *time.Location  // of the hours
-	MinOrder        *core.Amount    // the minimum for orders of the merchant's own channels
+	Listed          bool // on the platform
+	Hours           core.OpeningHours
+	Zone            *time.Location // of the hours
+	MinOrder        *core.Amount   // the minimum for orders of the merchant's own channels
 }
 
 // MenuItem is an item of the business, as sold at the store.

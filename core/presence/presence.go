@@ -83,6 +83,7 @@ type Store struct {
 	// Input of the check:
 	LocalTime       time.Time     // the current time in the zone of the business
 	Timings         []byte        // its opening hours as stored
+	SpecialTimings  []byte        // those of dates
 	TakesOrder      bool          // it is active and takes orders
 	SilenceLimit    time.Duration // how long without a heartbeat counts as silent; 0: never
 	CloseWhenSilent bool          // the business wants it closed on the platforms while it is silent
@@ -111,8 +112,8 @@ type Repository interface {
 	SetClosed(ctx context.Context, s Store, closed bool, reason string) error
 }
 
-// Hours reports whether a store is open at a local time, by its stored opening hours, and how long ago it opened.
-type Hours func(timings []byte, local time.Time) (open bool, ago time.Duration, err error)
+// Hours reports whether a store is open at its local time, by its stored opening hours, and how long ago it opened.
+type Hours func(s Store) (open bool, ago time.Duration, err error)
 
 // Monitor detects stores with a silent POS.
 type Monitor struct {
@@ -172,7 +173,7 @@ func (w Monitor) silentSince(s Store) (time.Time, error) {
 	if !s.TakesOrder || s.SilenceLimit == 0 || now.Sub(s.SeenAt) < s.SilenceLimit {
 		return time.Time{}, nil
 	}
-	open, ago, err := w.Hours(s.Timings, s.LocalTime)
+	open, ago, err := w.Hours(s)
 	if err != nil || !open {
 		return s.SilentSince, err
 	}

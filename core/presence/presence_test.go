@@ -66,7 +66,7 @@ func (s *memoryRepository) SetClosed(_ context.Context, store Store, closed bool
 }
 
 func always(open bool, ago time.Duration) Hours {
-	return func([]byte, time.Time) (bool, time.Duration, error) { return open, ago, nil }
+	return func(Store) (bool, time.Duration, error) { return open, ago, nil }
 }
 
 func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
@@ -155,7 +155,7 @@ func TestUnreadableHoursAreReported(t *testing.T) {
 	repository := &memoryRepository{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true,
 		SilenceLimit: time.Minute}}
 	w := Monitor{Tally: &Tally{}, Repository: repository, Clock: fixedClock(noon),
-		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, failure }}
+		Hours: func(Store) (bool, time.Duration, error) { return false, 0, failure }}
 	_, err := w.Check(context.Background())
 	require.ErrorIs(t, err, failure)
 	repository.store.SilenceLimit = 0

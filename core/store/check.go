@@ -55,6 +55,7 @@ func check(o *Object, at core.Object, v *core.Violations) {
 	c.translations(o.Translations)
 	c.platformData(o.PlatformData)
 	core.CheckHours("timings", o.Timings, c.fail)
+	core.CheckDates("special_timings", o.SpecialTimings, c.fail)
 }
 
 func (c checker) refID(refID *string) {

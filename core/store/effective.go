@@ -10,27 +10,30 @@ import (
 
 // Effective is a store as a channel shows it.
 type Effective struct {
-	ID              int64          `json:"id"`
-	RefID           string         `json:"ref_id"`
-	Name            string         `json:"name"`
-	City            string         `json:"city"`
-	Address         *string        `json:"address,omitzero"`
-	ContactPhone    *string        `json:"contact_phone,omitzero"`
-	Latitude        *float64       `json:"geo_latitude,omitzero"`
-	Longitude       *float64       `json:"geo_longitude,omitzero"`
-	MinPickupTime   *int64         `json:"min_pickup_time,omitzero"`   // seconds
-	MinDeliveryTime *int64         `json:"min_delivery_time,omitzero"` // seconds
-	MinOrderValue   *core.Amount   `json:"min_order_value,omitempty"`
-	HideFromUI      bool           `json:"hide_from_ui"`
-	Active          bool           `json:"active"`
-	OrderingEnabled bool           `json:"ordering_enabled"`
-	ClosedOn        []string       `json:"closed_on,omitempty"` // platforms on which it takes no orders
-	OpenNow         bool           `json:"open_now"`
-	Timings         []Timing       `json:"timings"`
-	ZipCodes        []string       `json:"zip_codes"`
-	Platforms       []string       `json:"platforms"` // on which it is listed
-	PlatformData    []PlatformData `json:"platform_data,omitzero"`
-	Translations    []Translation  `json:"translations,omitzero"`
+	ID              int64        `json:"id"`
+	RefID           string       `json:"ref_id"`
+	Name            string       `json:"name"`
+	City            string       `json:"city"`
+	Address         *string      `json:"address,omitzero"`
+	ContactPhone    *string      `json:"contact_phone,omitzero"`
+	Latitude        *float64     `json:"geo_latitude,omitzero"`
+	Longitude       *float64     `json:"geo_longitude,omitzero"`
+	MinPickupTime   *int64       `json:"min_pickup_time,omitzero"`   // seconds
+	MinDeliveryTime *int64       `json:"min_delivery_time,omitzero"` // seconds
+	MinOrderValue   *core.Amount `json:"min_order_value,omitempty"`
+	HideFromUI      bool         `json:"hide_from_ui"`
+	Active          bool         `json:"active"`
+	OrderingEnabled bool         `json:"ordering_enabled"`
+	ClosedOn        []string     `json:"closed_on,omitempty"` // platforms on which it takes no orders
+	OpenNow         bool         `json:"open_now"`
+	Timings         []Timing     `json:"timings"`
+
+	SpecialTimings []core.DateHours `json:"special_timings"`
+
+	ZipCodes     []string       `json:"zip_codes"`
+	Platforms    []string       `json:"platforms"` // on which it is listed
+	PlatformData []PlatformData `json:"platform_data,omitzero"`
+	Translations []Translation  `json:"translations,omitzero"`
 }
 
 // StoreContext is the state of a business, other than its stores, that effective stores depend on.
@@ -70,29 +73,20 @@ func DeliversTo(zipCodes []string, zip string) bool {
 
 func normalizeZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
 
-// OpenAt reports whether a store is open at a local time, and how long ago it opened. A store without opening hours is
-// always open. It is closed on a weekday that is not listed.
-func OpenAt(timings []Timing, local time.Time) (open bool, ago time.Duration) {
-	if len(timings) == 0 {
-		return true, local.Sub(time.Time{})
-	}
-	return core.WithinHours(timings, local)
-}
-
 // effective returns a store as a channel shows it at a local time.
 func effective(s Stored, p StoreContext, local time.Time) Effective {
 	listing, platforms := Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, make([]string, 0, len(p.Platforms))
 	for _, platform := range p.Platforms {
 		platforms = append(platforms, platform.Name)
 	}
-	open, _ := OpenAt(s.Timings, local)
+	open, _ := s.OpeningHours().OpenAt(local)
 	e := Effective{
 		ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Address: s.Address, ContactPhone: s.ContactPhone,
 		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime,
 		MinDeliveryTime: s.MinDeliveryTime,
 		MinOrderValue:   s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active,
 		OrderingEnabled: *s.OrderingEnabled,
-		OpenNow:         open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
+		OpenNow:         open, Timings: s.Timings, SpecialTimings: s.SpecialTimings, ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
 	}
 	for _, closing := range s.ClosedOn {
@@ -100,6 +94,9 @@ func effective(s Stored, p StoreContext, local time.Time) Effective {
 	}
 	if e.Timings == nil {
 		e.Timings = []Timing{}
+	}
+	if e.SpecialTimings == nil {
+		e.SpecialTimings = []core.DateHours{}
 	}
 	if e.ZipCodes == nil {
 		e.ZipCodes = []string{}

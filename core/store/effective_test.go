@@ -52,7 +52,7 @@ func TestOpeningHoursDecideWhetherAStoreIsOpen(t *testing.T) {
 		{"after a whole day", week, "2026-11-26 00:00:00", false},
 		{"from Sunday into Monday", sunday, "2026-11-23 00:30:00", true},
 	} {
-		open, _ := OpenAt(c.timings, localTime(t, c.at))
+		open, _ := core.OpeningHours{Week: c.timings}.OpenAt(localTime(t, c.at))
 		require.Equal(t, c.open, open, c.name)
 	}
 }
@@ -71,7 +71,7 @@ func TestStoreIsOpenExactlyDuringItsSlot(t *testing.T) {
 			Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
 		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "offset")
 		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-		open, ago := OpenAt(timings, monday.Add(time.Duration(offset)*time.Second))
+		open, ago := core.OpeningHours{Week: timings}.OpenAt(monday.Add(time.Duration(offset) * time.Second))
 		require.Equal(t, offset >= start && offset < start+length, open)
 		if open {
 			require.Equal(t, time.Duration(offset-start)*time.Second, ago)

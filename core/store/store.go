@@ -35,6 +35,13 @@ type Object struct {
 	IncludedPlatforms  []string       `json:"included_platforms,omitzero"`
 	PlatformData       []PlatformData `json:"platform_data,omitzero"`
 	Timings            []Timing       `json:"timings,omitzero"`
+
+	SpecialTimings []core.DateHours `json:"special_timings,omitzero"` // replace timings on their dates
+}
+
+// OpeningHours returns the hours of the store.
+func (o Object) OpeningHours() core.OpeningHours {
+	return core.OpeningHours{Week: o.Timings, Dates: o.SpecialTimings}
 }
 
 // Translation is the name of a store in one language.

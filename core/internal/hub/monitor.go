@@ -14,7 +14,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/presence"
-	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -48,12 +47,15 @@ func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, 
 }
 
 // storeHours evaluates stored opening hours (presence.Hours).
-func storeHours(timings []byte, local time.Time) (open bool, since time.Duration, err error) {
-	var hours []store.Timing
-	if len(timings) > 0 {
-		err = json.Unmarshal(timings, &hours)
+func storeHours(s presence.Store) (open bool, since time.Duration, err error) {
+	var hours core.OpeningHours
+	if len(s.Timings) > 0 {
+		err = json.Unmarshal(s.Timings, &hours.Week)
 	}
-	open, since = store.OpenAt(hours, local)
+	if len(s.SpecialTimings) > 0 {
+		err = errors.Join(err, json.Unmarshal(s.SpecialTimings, &hours.Dates))
+	}
+	open, since = hours.OpenAt(s.LocalTime)
 	return open, since, err
 }
 

@@ -122,10 +122,12 @@ func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), o
 				rapid.SampledFrom([]string{"monday", "sunday", "friday"}).Draw(rt, "day"),
 				rapid.SampledFrom([]string{"08:00:00", "15:00:00", "23:59:59"}).Draw(rt, "end"))
 		}
+		special := rapid.SampledFrom([]any{nil, `[]`, `[{"date":"2026-11-23","closed":true,"slots":[]}]`,
+			`[{"date":"2026-11-22","slots":[{"start_time":"20:00:00","end_time":"13:00:00"}]}]`}).Draw(rt, "special")
 		change(`UPDATE stores SET active = ?1, ordering_enabled = ?2, hide_from_ui = NOT ?3, excluded_platforms = ?4,
-			included_platforms = NULL, timings = ?5 WHERE business_id = ?0 AND ref_id = ?6`, often("store active"),
+			included_platforms = NULL, timings = ?5, special_timings = ?7 WHERE business_id = ?0 AND ref_id = ?6`, often("store active"),
 			often("ordering"), often("shown"), rapid.SampledFrom([]string{"{}", "{web}", "{aggregator-a}"}).
-				Draw(rt, "excluded"), slots, ref)
+				Draw(rt, "excluded"), slots, ref, special)
 		if !often("open on web") {
 			change(`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference,
 				at, turn_on_at) SELECT business_id, id, 'web', false, 'api', '', 'key:pos', ?1, now(), NULL FROM stores
@@ -239,7 +241,7 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 			require.NoError(rt, err)
 			published, err := read.StorePublications(ctx, k.business, []int64{s.ID})
 			require.NoError(rt, err)
-			open, _ := store.OpenAt(stored.Timings, noon)
+			open, _ := stored.OpeningHours().OpenAt(noon)
 			sells := false
 			offered, err := read.StoreOffers(ctx, k.business, s.ID)
 			require.NoError(rt, err)

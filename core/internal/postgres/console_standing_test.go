@@ -15,7 +15,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	publishing "github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/core/store"
 )
 
 // storesOf returns the ref_ids of the stores that a filter selects, and their statuses.
@@ -105,44 +104,85 @@ func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
 	require.Equal(t, []string{"s2"}, notLive("aggregator-a"))
 }
 
-func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
-	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+// drawOpeningHours draws the hours of a store around 2026-11-22, a Sunday.
+func drawOpeningHours(r *rapid.T) (hours core.OpeningHours) {
 	clock := rapid.Custom(func(t *rapid.T) string {
 		return rapid.SampledFrom([]string{"00:00:00", "23:59:59",
 			fmt.Sprintf("%02d:%02d:00", rapid.IntRange(0, 23).Draw(t, "hour"),
 				rapid.IntRange(0, 59).Draw(t, "minute"))}).Draw(t, "clock")
 	})
-	rapid.Check(t, func(r *rapid.T) {
-		var hours []core.DayHours
-		for range rapid.IntRange(0, 3).Draw(r, "days") {
-			day := core.DayHours{Day: rapid.SampledFrom([]string{"sunday", "monday", "tuesday"}).Draw(r, "day")}
-			for range rapid.IntRange(0, 2).Draw(r, "slots") {
-				day.Slots = append(day.Slots,
-					core.HoursSlot{StartTime: clock.Draw(r, "start"), EndTime: clock.Draw(r, "end")})
+	slots := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) core.HoursSlot {
+		return core.HoursSlot{StartTime: clock.Draw(t, "start"), EndTime: clock.Draw(t, "end")}
+	}), 0, 2)
+	for range rapid.IntRange(0, 3).Draw(r, "days") {
+		hours.Week = append(hours.Week, core.DayHours{
+			Day:   rapid.SampledFrom([]string{"sunday", "monday", "tuesday"}).Draw(r, "day"),
+			Slots: slots.Draw(r, "slots")})
+	}
+	for _, day := range rapid.SliceOfNDistinct(rapid.IntRange(19, 30), 0, 5, rapid.ID).Draw(r, "dates") {
+		date := core.DateHours{Date: fmt.Sprintf("2026-11-%d", day), Slots: slots.Draw(r, "slots")}
+		date.Closed = len(date.Slots) == 0
+		hours.Dates = append(hours.Dates, date)
+	}
+	fail := func(string, string, string) { r.Skip("no such hours are stored") }
+	core.CheckHours("", hours.Week, fail)
+	core.CheckDates("", hours.Dates, fail)
+	return hours
+}
+
+// nextOpening returns the minute at which a closed store opens, found by trying the starts of all slots.
+func nextOpening(hours core.OpeningHours, local time.Time) (next time.Time) {
+	starts := []string{"00:00:00"}
+	for _, d := range hours.Week {
+		for _, slot := range d.Slots {
+			starts = append(starts, slot.StartTime)
+		}
+	}
+	for _, d := range hours.Dates {
+		for _, slot := range d.Slots {
+			starts = append(starts, slot.StartTime)
+		}
+	}
+	for day := range 60 {
+		for _, start := range starts {
+			at, _ := time.Parse(time.DateTime, local.AddDate(0, 0, day).Format(time.DateOnly)+" "+start)
+			open, _ := hours.OpenAt(at)
+			if open && at.After(local) && (next.IsZero() || at.Before(next)) {
+				next = at
 			}
-			hours = append(hours, day)
 		}
-		wrong := false
-		core.CheckHours("", hours, func(string, string, string) { wrong = true })
-		if wrong {
-			r.Skip("no such hours are stored")
+	}
+	return next.Truncate(time.Minute)
+}
+
+func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
+	p := newPublishHarness(t)
+	read := consoleview.New(p.db)
+	rapid.Check(t, func(r *rapid.T) {
+		hours := drawOpeningHours(r)
+		timings, err := json.Marshal(hours.Week)
+		require.NoError(r, err)
+		var special any
+		if hours.Dates != nil {
+			text, err := json.Marshal(hours.Dates)
+			require.NoError(r, err)
+			special = string(text)
 		}
-		text, err := json.Marshal(hours)
-		require.NoError(r, err)
-		pgtest.Exec(t, p.db, `UPDATE stores SET timings = ? WHERE business_id = ? AND ref_id = 's1'`, string(text),
-			p.business)
-		at, err := time.Parse(time.TimeOnly, clock.Draw(r, "at"))
-		require.NoError(r, err)
-		local := time.Date(2026, 11, 21+rapid.IntRange(1, 3).Draw(r, "date"), at.Hour(), at.Minute(), at.Second(), 0,
-			time.UTC)
-		want := console.StoreShut
-		if open, _ := store.OpenAt(hours, local); open {
-			want = console.StoreOpen
+		pgtest.Exec(t, p.db, `UPDATE stores SET timings = ?, special_timings = ?
+			WHERE business_id = ? AND ref_id = 's1'`, string(timings), special, p.business)
+		local := time.Date(2026, 11, 22, 0, 0, rapid.IntRange(0, 3*86400-1).Draw(r, "second"), 0, time.UTC)
+		want, opens := console.StoreShut, nextOpening(hours, local)
+		if open, _ := hours.OpenAt(local); open {
+			want, opens = console.StoreOpen, time.Time{}
 		}
 		list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Text: "s1", Local: local, Limit: 1})
 		require.NoError(r, err)
-		require.Equal(r, want, list[0].Status, "%s at %s", text, local)
+		require.Equal(r, want, list[0].Status, "%s, %s at %s", timings, special, local)
+		grid, err := read.Grid(t.Context(), p.business, console.GridFilter{Text: "s1", Local: local, Limit: 1,
+			WorkingPlugins: []string{"aggregator-a", "aggregator-b"}, After: console.ParseGridCursor("")})
+		require.NoError(r, err)
+		require.Equal(r, want == console.StoreShut, grid.Stores[0].Reasons["a"] == console.PlaceShut)
+		require.Equal(r, opens, grid.Stores[0].OpensAt, "%s, %s at %s", timings, special, local)
 	})
 }
 

@@ -46,7 +46,7 @@ func newPresenceWatch(db *postgres.DB) presence.Monitor {
 	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db),
 		SilenceLimit: 30 * time.Minute,
 		Clock:        db.Clock(),
-		Hours:        func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
+		Hours:        func(presence.Store) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
 
 func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {

@@ -140,8 +140,8 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, c
 		var silent sql.NullTime
 		var zone string
 		var seconds int
-		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone,
-			&seconds, &s.CloseWhenSilent); err != nil {
+		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.SpecialTimings,
+			&s.TakesOrder, &zone, &seconds, &s.CloseWhenSilent); err != nil {
 			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
 		location, err := time.LoadLocation(zone)

@@ -33,6 +33,7 @@ SELECT
     presence.seen_at,
     presence.silent_since,
     store.timings,
+    store.special_timings,
     store.active AND store.ordering_enabled,
     business.timezone,
     silence.after_s,

@@ -17,8 +17,8 @@ import (
 
 // gridColumns are the columns of a row store with its columns closed_on and platform_status.
 const gridColumns = bun.Safe(`store.id, store.ref_id, store.name, store.active, store.ordering_enabled,
-	store.hide_from_ui, store.excluded_platforms, store.included_platforms, store.timings, store.closed_on,
-	store.platform_status`)
+	store.hide_from_ui, store.excluded_platforms, store.included_platforms, store.timings, store.special_timings,
+	store.closed_on, store.platform_status`)
 
 // GridRow is a row of gridColumns. It is exported because bun requires that.
 type GridRow struct {
@@ -31,6 +31,7 @@ type GridRow struct {
 	Excluded []string        `bun:"excluded_platforms,array"`
 	Included []string        `bun:"included_platforms,array"`
 	Timings  json.RawMessage `bun:"timings"`
+	Dates    json.RawMessage `bun:"special_timings"`
 	ClosedOn json.RawMessage `bun:"closed_on"`
 	Reported json.RawMessage `bun:"platform_status"`
 }
@@ -39,8 +40,14 @@ func (r GridRow) store() (console.GridStore, error) {
 	s := console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering,
 		Hidden:   r.Hidden,
 		Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn, Reported: r.Reported}
-	if len(r.Timings) > 0 {
-		if err := json.Unmarshal(r.Timings, &s.Timings); err != nil {
+	for _, column := range []struct {
+		raw  json.RawMessage
+		into any
+	}{{r.Timings, &s.Hours.Week}, {r.Dates, &s.Hours.Dates}} {
+		if len(column.raw) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(column.raw, column.into); err != nil {
 			return s, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)
 		}
 	}

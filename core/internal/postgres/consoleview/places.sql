@@ -43,40 +43,21 @@ platform AS MATERIALIZED (
 hours AS MATERIALIZED (
     SELECT
         known.hours_hash,
-        bool_or(
-            slot.day = ?today
-            AND slot.start_time <= ?time
-            AND (?time < slot.end_time OR slot.end_time = '23:59:59' OR slot.end_time < slot.start_time)
-            OR (slot.day + 1) % 7 = ?today
-            AND slot.end_time < slot.start_time
-            AND ?time < slot.end_time
-        ) AS open,
-        min(
-            CASE
-                WHEN slot.day = ?today AND slot.start_time <= ?time THEN 7
-                ELSE (slot.day - ?today + 7) % 7
-            END * 1440 + extract(epoch FROM slot.start_time::time - ?time::time)::bigint / 60
-        ) AS opens_in
+        state.open,
+        CASE WHEN NOT state.open THEN opens_in(known.timings, special.slots, ?local::timestamp) END AS opens_in
     FROM (
         SELECT hours_hash, min(id) AS id
         FROM stores store
-        WHERE business_id = ?business
+        WHERE business_id = ?business AND hours_hash <> 0
         GROUP BY hours_hash
     ) example
     JOIN stores known ON known.business_id = ?business AND known.id = example.id
     CROSS JOIN LATERAL (
-        SELECT
-            array_position(
-                ARRAY['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'], hours ->> 'day'
-            ) - 1 AS day,
-            slot.start_time,
-            slot.end_time
-        FROM jsonb_array_elements(known.timings) hours
-        CROSS JOIN LATERAL jsonb_to_recordset(hours -> 'slots') AS slot (start_time text, end_time text)
-        UNION ALL
-        SELECT NULL, NULL, NULL
-    ) slot
-    GROUP BY known.hours_hash
+        SELECT special_slots(known.special_timings, ?local::date - 1) AS slots OFFSET 0
+    ) special
+    CROSS JOIN LATERAL (
+        SELECT open_at(known.timings, special.slots, ?local::timestamp) AS open OFFSET 0
+    ) state
 ),
 -- The stores that the filter selects.
 store AS MATERIALIZED (
@@ -89,7 +70,7 @@ store AS MATERIALIZED (
         store.hide_from_ui,
         store.excluded_platforms,
         store.included_platforms,
-        store.hours_hash = 0 OR coalesce(hours.open, false) AS open,
+        coalesce(hours.open, true) AS open,
         hours.opens_in
     FROM stores store
     LEFT JOIN hours ON hours.hours_hash = store.hours_hash

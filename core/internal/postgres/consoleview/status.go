@@ -1,7 +1,6 @@
 package consoleview
 
 import (
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -14,9 +13,8 @@ import (
 
 // storeStatus returns the condition for the console.StoreStatus of a store at a local time.
 func storeStatus(local time.Time) bun.Safe {
-	day := func(at time.Time) string { return strings.ToLower(at.Weekday().String()) }
 	return bun.Safe(queries.With("store_status", postgres.Args{
-		"day": day(local), "day_before": day(local.AddDate(0, 0, -1)), "time": local.Format(time.TimeOnly),
+		"local":     local.Format(time.DateTime),
 		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
 	}))
 }
@@ -77,8 +75,8 @@ func closedThere(now time.Time) bun.Safe {
 // placeTables returns the common table expressions of the stores that a condition selects, on all platforms.
 func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time) bun.Safe {
 	return bun.Safe(queries.With("place_tables", postgres.Args{
-		"business": business, "only": only, "working": postgres.Array(working), "today": int(local.Weekday()),
-		"time": local.Format(time.TimeOnly),
+		"business": business, "only": only, "working": postgres.Array(working),
+		"local": local.Format(time.DateTime),
 	}))
 }
 

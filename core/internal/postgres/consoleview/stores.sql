@@ -1,6 +1,5 @@
 -- name: store_status
--- The console.StoreStatus of the row store at a local time, given as weekday, the one before, and HH:MM:SS. The hours
--- are those of store.OpenAt, which core.CheckHours has accepted.
+-- The console.StoreStatus of the row store at a local time. The hours are those of core.OpeningHours.
 CASE
     WHEN NOT store.active THEN 'inactive'
     WHEN NOT EXISTS (
@@ -25,17 +24,11 @@ CASE
     ) THEN 'closed'
     WHEN store.hide_from_ui THEN 'hidden'
     WHEN NOT (
-        coalesce(store.timings, '[]') = '[]'
-        OR EXISTS (
-            SELECT 1
-            FROM jsonb_array_elements(store.timings) hours
-            CROSS JOIN LATERAL jsonb_to_recordset(hours -> 'slots') AS slot (start_time text, end_time text)
-            WHERE hours ->> 'day' = ?day
-                AND slot.start_time <= ?time
-                AND (?time < slot.end_time OR slot.end_time = '23:59:59' OR slot.end_time < slot.start_time)
-                OR hours ->> 'day' = ?day_before
-                AND slot.end_time < slot.start_time
-                AND ?time < slot.end_time
+        store.hours_hash = 0
+        OR open_at(
+            store.timings,
+            special_slots(store.special_timings, ?local::date - 1),
+            ?local::timestamp
         )
     ) THEN 'shut'
     ELSE 'open'

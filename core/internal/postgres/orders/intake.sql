@@ -90,6 +90,7 @@ SELECT
     coalesce((SELECT version FROM menu_versions WHERE business_id = wanted.business AND store_id = 0), 0),
     coalesce((SELECT version FROM menu_versions WHERE business_id = wanted.business AND store_id = store.id), 0),
     coalesce(store.timings::text, ''),
+    coalesce(store.special_timings::text, ''),
     business.timezone,
     store.min_order_value::text,
     business.name,

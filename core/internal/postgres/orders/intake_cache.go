@@ -43,10 +43,13 @@ type cachedMenu struct {
 
 // parsedHours is the opening hours of a store, and the texts they were parsed from.
 type parsedHours struct {
-	timings, timezone string
-	hours             []core.DayHours
-	zone              *time.Location
+	storedHours
+	hours core.OpeningHours
+	zone  *time.Location
 }
+
+// storedHours is the opening hours of a store, as stored.
+type storedHours struct{ timings, special, timezone string }
 
 // entryName identifies an item or an option.
 type entryName struct {
@@ -114,18 +117,21 @@ func (s *cachedMenu) put(name entryName, d menuEntry) {
 }
 
 // openingHours returns the opening hours of the store. It parses them only when they change.
-func (s *cachedMenu) openingHours(timings, timezone string) (parsedHours, error) {
+func (s *cachedMenu) openingHours(stored storedHours) (parsedHours, error) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
-	if o := s.hours; o.zone != nil && o.timings == timings && o.timezone == timezone {
+	if o := s.hours; o.zone != nil && o.storedHours == stored {
 		return o, nil
 	}
-	zone, err := time.LoadLocation(timezone)
+	zone, err := time.LoadLocation(stored.timezone)
 	if err != nil {
 		return parsedHours{}, err
 	}
-	o := parsedHours{timings: timings, timezone: timezone, zone: zone}
-	if err := decodeStored([]byte(timings), &o.hours); err != nil {
+	o := parsedHours{storedHours: stored, zone: zone}
+	if err := decodeStored([]byte(stored.timings), &o.hours.Week); err != nil {
+		return parsedHours{}, err
+	}
+	if err := decodeStored([]byte(stored.special), &o.hours.Dates); err != nil {
 		return parsedHours{}, err
 	}
 	s.hours = o

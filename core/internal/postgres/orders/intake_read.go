@@ -28,10 +28,10 @@ func contextKeyOf(a *order.PlaceRequest) contextKey {
 // storedContext is what orders of a store on a platform share, as stored.
 type storedContext struct {
 	order.PricingContext
-	accept            relay.Accept // of the platform
-	versions          menuVersions
-	timings, timezone string
-	customers         customer.Index
+	accept    relay.Accept // of the platform
+	versions  menuVersions
+	hours     storedHours
+	customers customer.Index
 }
 
 // orderContext is the pricing context of an order, with the cached menu.
@@ -143,7 +143,7 @@ func (b *intakeBatch) setContext(key contextKey, stored cache.Entry[storedContex
 	s.Items, s.Options = map[string]*order.MenuItem{}, map[string]*order.MenuOption{}
 	if s.exists() {
 		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, stored.Value.versions)
-		opening, err := s.menu.openingHours(stored.Value.timings, stored.Value.timezone)
+		opening, err := s.menu.openingHours(stored.Value.hours)
 		if err != nil {
 			return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
 		}
@@ -162,8 +162,8 @@ func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, read cache.En
 		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 		pgdialect.Array(&listing.Included),
-		&s.Store.PlatformStoreID, &s.versions.catalogue, &s.versions.store, &s.timings, &s.timezone, &least,
-		&s.Name, &latitude, &longitude, &s.customers.Country, &sealed, &read.Snapshot); err != nil {
+		&s.Store.PlatformStoreID, &s.versions.catalogue, &s.versions.store, &s.hours.timings,
+		&s.hours.special, &s.hours.timezone, &least, &s.Name, &latitude, &longitude, &s.customers.Country, &sealed, &read.Snapshot); err != nil {
 		return key, read, fmt.Errorf("reading stores: %w", err)
 	}
 	// A key that cannot be opened fails no order: the customer is then not found.

@@ -39,6 +39,7 @@ var storeColumns = []storeColumn{
 	{"geo_longitude", "double precision", ""}, {"geo_latitude", "double precision", ""}, {"active", "boolean", "true"},
 	{"ordering_enabled", "boolean", "true"}, {"translations", "jsonb", ""}, {"excluded_platforms", "text[]", ""},
 	{"included_platforms", "text[]", ""}, {"platform_data", "jsonb", ""}, {"timings", "jsonb", ""},
+	{"special_timings", "jsonb", ""},
 }
 
 // Statements generated from the columns: a session's staging table, one insert and one
@@ -239,6 +240,7 @@ func writeStore(c *postgres.CopyWriter, change *store.Change) {
 	c.Texts(o.IncludedPlatforms)
 	c.JSON(o.PlatformData == nil, o.PlatformData)
 	c.JSON(o.Timings == nil, o.Timings)
+	c.JSON(o.SpecialTimings == nil, o.SpecialTimings)
 	c.End()
 }
 
@@ -266,6 +268,7 @@ type StoreRow struct {
 	IncludedPlatforms  []string        `bun:"included_platforms,array"`
 	PlatformData       json.RawMessage `bun:"platform_data"`
 	Timings            json.RawMessage `bun:"timings"`
+	SpecialTimings     json.RawMessage `bun:"special_timings"`
 	ClosedOn           json.RawMessage `bun:"closed_on"`
 	PlatformStatus     json.RawMessage `bun:"platform_status"`
 }
@@ -302,7 +305,7 @@ func (r StoreRow) Stored() (store.Stored, error) {
 		raw  json.RawMessage
 		into any
 	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings},
-		{r.ClosedOn, &s.ClosedOn}, {r.PlatformStatus, &s.PlatformStatus}} {
+		{r.SpecialTimings, &s.SpecialTimings}, {r.ClosedOn, &s.ClosedOn}, {r.PlatformStatus, &s.PlatformStatus}} {
 		if column.raw == nil {
 			continue
 		}

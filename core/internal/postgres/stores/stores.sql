@@ -57,6 +57,7 @@ excluded_platforms,
 included_platforms,
 platform_data,
 timings,
+special_timings,
 ?closed_on AS closed_on,
 ?platform_status AS platform_status
 
