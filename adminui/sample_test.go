@@ -120,7 +120,10 @@ func sampleStores() []store.Stored {
 			OrderingEnabled: pointer(true),
 			HideFromUI:      pointer(false), IncludedPlatforms: []string{"aggregator-a", "app", "web"},
 			Timings: []store.Timing{{Day: "monday",
-				Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
+				Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}},
+			SpecialTimings: []core.DateHours{{Date: "2030-12-24",
+				Slots: []store.Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}}},
+				{Date: "2030-12-25", Closed: true, Reason: "Christmas Day"}}}},
 		{ID: 1041, Object: store.Object{RefID: pointer("S-18"), Name: pointer(hostile), City: pointer(long),
 			Active: pointer(true)}},
 	}

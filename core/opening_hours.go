@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -114,6 +115,14 @@ func (h OpeningHours) On(local time.Time) *DateHours {
 		}
 	}
 	return nil
+}
+
+// DatesFrom returns the hours of the dates from that of a local time on, sorted.
+func (h OpeningHours) DatesFrom(local time.Time) []DateHours {
+	first := local.Format(time.DateOnly)
+	list := slices.DeleteFunc(slices.Clone(h.Dates), func(d DateHours) bool { return d.Date < first })
+	slices.SortFunc(list, func(a, b DateHours) int { return strings.Compare(a.Date, b.Date) })
+	return list
 }
 
 // daysWithoutDate returns how many days before a local time had no hours of their own, at most MaxDates.

@@ -70,6 +70,7 @@ func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 		"most empty categories": {`{"categories":[` + strings.TrimSuffix(strings.Repeat("{},", 20000), ",") + `]}`,
 			stored, menus},
 		"timings":       {filled(`{"stores":[{"ref_id":"a","timings":[`, "{},", `]}]}`), stored, stores},
+		"dates":         {filled(`{"stores":[{"ref_id":"a","special_timings":[`, "{},", `]}]}`), stored, stores},
 		"platform data": {filled(`{"stores":[{"ref_id":"a","platform_data":[`, "{},", `]}]}`), stored, stores},
 		"charges":       {filled(`{"charges":[`, "{},", `]}`), parsed, placed},
 		"payments":      {filled(`{"payment":[`, "{},", `]}`), parsed, placed},

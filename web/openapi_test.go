@@ -179,6 +179,10 @@ func TestOpenAPISchemasRejectInvalidResponses(t *testing.T) {
 		{"secret of another form", "WebhookCreated",
 			object{"status": "success", "message": "ok", "webhook_id": 1, "secret": "abc"}, false},
 		{"null is not sent", "Store", object{"ref_id": "S-1", "name": nil, "timings": nil}, true},
+		{"a closed date", "Store", object{"ref_id": "S-1",
+			"special_timings": []any{object{"date": "2026-12-25", "closed": true}}}, true},
+		{"hours without a date", "Store", object{"ref_id": "S-1", "special_timings": []any{object{"closed": true}}},
+			false},
 		{"the reserved ref_id", "Store", object{"ref_id": "-1"}, false},
 		{"both platform lists read back", "StoredStore", object{
 			"id": 1, "ref_id": "S-1", "name": "n", "city": "c", "hide_from_ui": false, "active": true,

@@ -21,6 +21,27 @@ func DayHours(slots []core.HoursSlot) string {
 	return strings.Join(spans, ", ")
 }
 
+// Date formats the hours of a date, and names it.
+func Date(d core.DateHours) (name, hours string) {
+	name, hours = d.Date, DayHours(d.Slots)
+	if at, err := time.Parse(time.DateOnly, d.Date); err == nil {
+		name = at.Format("Mon 2 Jan 2006")
+	}
+	if d.Reason != "" {
+		name += " (" + d.Reason + ")"
+	}
+	return name, cmp.Or(hours, text.ClosedAllDay)
+}
+
+// closedDetail describes the hours of a store that is closed at a local time.
+func closedDetail(hours core.OpeningHours, now time.Time) string {
+	if today := hours.On(now); today != nil {
+		name, open := Date(*today)
+		return fmt.Sprintf(text.DateHours, name, open)
+	}
+	return fmt.Sprintf(text.StoreHours, WeekHours(hours.Week))
+}
+
 // WeekHours formats the hours of a week. Days with equal hours are grouped.
 func WeekHours(week []core.DayHours) string {
 	var days, hours []string

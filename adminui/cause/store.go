@@ -32,7 +32,7 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden, Detail: text.RemedyStoreHidden}
 	case !within:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed,
-			Detail: fmt.Sprintf(text.StoreHours, WeekHours(s.Timings))}
+			Detail: closedDetail(s.OpeningHours(), now)}
 	}
 	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool {
 		return s.ClosureOn(platform) != nil || s.ClosedBy(platform, now) != nil

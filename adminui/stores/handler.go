@@ -194,7 +194,7 @@ type storeView struct {
 	facts     []ui.Fact
 	platforms ui.List
 	syncs     ui.List
-	hours     []ui.Option
+	hours     hoursView
 	timeline  *timeline.Timeline
 	record    ui.Payload
 	diffURL   string // of the comparison of bodies of calls
@@ -241,7 +241,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests, hours: hours(s.Timings),
+	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests, hours: hoursOf(s.OpeningHours(), v.Now.In(v.Zone)),
 		facts: facts(v, s, updated), diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
 	if raw, err := recordOf(s); err == nil {
 		view.record = ui.PayloadOf("record", text.StoreRecord, raw, ui.MaxShown,
@@ -297,14 +297,6 @@ func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
 		{Label: text.Updated, Cell: ui.TimeCell(v.At(updated))}}
 	if s.Address != nil {
 		list = append(list, ui.Fact{Label: text.StreetAddress, Cell: ui.T(*s.Address)})
-	}
-	return list
-}
-
-func hours(timings []store.Timing) []ui.Option {
-	var list []ui.Option
-	for _, t := range timings {
-		list = append(list, ui.Option{Label: cause.Capital(t.Day), Value: cause.DayHours(t.Slots)})
 	}
 	return list
 }

@@ -80,6 +80,8 @@ const (
 	CauseStoreHidden    = "The store is hidden from customers."
 	CauseStoreClosed    = "The store is closed now, outside its opening hours."
 	StoreHours          = "Opening hours: %s."
+	DateHours           = "Opening hours on %s: %s."
+	ClosedAllDay        = "closed"
 	CauseStoreShut      = "The store is closed on every platform that lists it."
 	CauseStoreLive      = "The store accepts orders on %s."
 	CauseNotListed      = "The POS has not selected this platform for the store. To sell there, select the " +

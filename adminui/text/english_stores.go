@@ -40,6 +40,8 @@ const (
 	HereUnmet       = "Option group %s requires more options than customers can order here"
 	WhyNot          = "Why"
 	OpeningHours    = "Opening hours"
+	HoursOfDates    = "Opening hours of dates"
+	MoreDates       = "%s more dates are in the stored record."
 	Item            = "Item"
 	Title           = "Title"
 	Price           = "Price"

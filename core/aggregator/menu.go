@@ -24,6 +24,10 @@ func storeForPlugin(s StoreMenu) *pb.Store {
 		MinOrderValue: amountText(o.MinOrderValue), MinPickupTime: intOrZero(o.MinPickupTime),
 		MinDeliveryTime: intOrZero(o.MinDeliveryTime),
 	}
+	for _, d := range o.SpecialTimings {
+		out.SpecialTimings = append(out.SpecialTimings,
+			&pb.SpecialTiming{Date: d.Date, Slots: slotsForPlugin(d.Slots), Reason: d.Reason})
+	}
 	for _, t := range o.Translations {
 		out.Translations = append(out.Translations, &pb.LocalName{Language: t.Language, Name: t.Name})
 	}
@@ -32,11 +36,14 @@ func storeForPlugin(s StoreMenu) *pb.Store {
 
 func timingsForPlugin(hours []core.DayHours) (list []*pb.Timing) {
 	for _, h := range hours {
-		day := &pb.Timing{Day: h.Day}
-		for _, slot := range h.Slots {
-			day.Slots = append(day.Slots, &pb.Slot{StartTime: slot.StartTime, EndTime: slot.EndTime})
-		}
-		list = append(list, day)
+		list = append(list, &pb.Timing{Day: h.Day, Slots: slotsForPlugin(h.Slots)})
+	}
+	return list
+}
+
+func slotsForPlugin(slots []core.HoursSlot) (list []*pb.Slot) {
+	for _, slot := range slots {
+		list = append(list, &pb.Slot{StartTime: slot.StartTime, EndTime: slot.EndTime})
 	}
 	return list
 }

@@ -28,7 +28,7 @@ type Effective struct {
 	OpenNow         bool         `json:"open_now"`
 	Timings         []Timing     `json:"timings"`
 
-	SpecialTimings []core.DateHours `json:"special_timings"`
+	SpecialTimings []core.DateHours `json:"special_timings,omitempty"`
 
 	ZipCodes     []string       `json:"zip_codes"`
 	Platforms    []string       `json:"platforms"` // on which it is listed
@@ -94,9 +94,6 @@ func effective(s Stored, p StoreContext, local time.Time) Effective {
 	}
 	if e.Timings == nil {
 		e.Timings = []Timing{}
-	}
-	if e.SpecialTimings == nil {
-		e.SpecialTimings = []core.DateHours{}
 	}
 	if e.ZipCodes == nil {
 		e.ZipCodes = []string{}

@@ -29,7 +29,19 @@ type outlet struct {
 	Open      bool    `json:"open"`
 	Currency  string  `json:"currency,omitempty"`
 	Timezone  string  `json:"timezone,omitempty"`
-	Hours     []hours `json:"hours,omitzero"` // absent: always open; empty: never
+	Hours     []hours `json:"hours,omitzero"`  // absent: always open; empty: never
+	Dates     []date  `json:"dates,omitempty"` // replace hours
+}
+
+type date struct {
+	Date  string   `json:"date"`
+	Hours []period `json:"hours"` // empty: closed
+	Note  string   `json:"note,omitempty"`
+}
+
+type period struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 type hours struct {
@@ -128,8 +140,19 @@ func renderOutlet(store *pb.Store, s settings) outlet {
 		Name: store.GetName(),
 		City: store.GetCity(), Open: store.GetActive() &&
 			store.GetOrderingEnabled(), Currency: store.GetCurrency(), Timezone: store.GetTimezone(),
-		Hours: openingHours(store.GetTimings()),
+		Hours: openingHours(store.GetTimings()), Dates: renderDates(store.GetSpecialTimings()),
 	}
+}
+
+func renderDates(special []*pb.SpecialTiming) (list []date) {
+	for _, d := range special {
+		periods := []period{}
+		for _, slot := range d.GetSlots() {
+			periods = append(periods, period{slot.GetStartTime(), slot.GetEndTime()})
+		}
+		list = append(list, date{d.GetDate(), periods, d.GetReason()})
+	}
+	return list
 }
 
 // openingHours returns the opening hours of a store or category, or nil if it has none.

@@ -195,7 +195,10 @@ func sampleMenu(n int) *sdk.Menu {
 	menu := &sdk.Menu{
 		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
 			OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
-			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "02:00:00"}}}}},
+			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "02:00:00"}}}},
+			SpecialTimings: []*pb.SpecialTiming{{Date: "2026-12-24",
+				Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}}},
+				{Date: "2026-12-25", Reason: "Christmas"}}},
 		Categories: []*pb.Category{{RefId: "C-1", Name: "Mains"},
 			{RefId: "C-2", Name: "Vegan <mains> & more", ParentRefId: "C-1", SortOrder: 1,
 				Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "11:00:00", EndTime: "15:00:00"}}},

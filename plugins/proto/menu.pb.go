@@ -489,8 +489,11 @@ type Store struct {
 	Timings         []*Timing              `protobuf:"bytes,15,rep,name=timings,proto3" json:"timings,omitempty"`
 	Translations    []*LocalName           `protobuf:"bytes,16,rep,name=translations,proto3" json:"translations,omitempty"`
 	Timezone        string                 `protobuf:"bytes,17,opt,name=timezone,proto3" json:"timezone,omitempty"` // IANA, such as Asia/Kolkata, for all times of the store and its menu
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Hours of dates, sorted, from yesterday on. They replace timings on these dates. With
+	// timings empty, the store is always open on all other dates.
+	SpecialTimings []*SpecialTiming `protobuf:"bytes,18,rep,name=special_timings,json=specialTimings,proto3" json:"special_timings,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Store) Reset() {
@@ -642,6 +645,75 @@ func (x *Store) GetTimezone() string {
 	return ""
 }
 
+func (x *Store) GetSpecialTimings() []*SpecialTiming {
+	if x != nil {
+		return x.SpecialTimings
+	}
+	return nil
+}
+
+// SpecialTiming has the hours of one date, such as a holiday. A slot that passes midnight belongs to the date on
+// which it begins.
+type SpecialTiming struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Date          string                 `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`     // YYYY-MM-DD
+	Slots         []*Slot                `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`   // empty: closed on that date
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // for people; may be empty
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpecialTiming) Reset() {
+	*x = SpecialTiming{}
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpecialTiming) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpecialTiming) ProtoMessage() {}
+
+func (x *SpecialTiming) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpecialTiming.ProtoReflect.Descriptor instead.
+func (*SpecialTiming) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SpecialTiming) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *SpecialTiming) GetSlots() []*Slot {
+	if x != nil {
+		return x.Slots
+	}
+	return nil
+}
+
+func (x *SpecialTiming) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Timing has the hours of one day when a store is open or a category is on sale.
 // A missing day has no hours.
 type Timing struct {
@@ -654,7 +726,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +738,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +751,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Timing) GetDay() string {
@@ -706,7 +778,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -718,7 +790,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -731,7 +803,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Slot) GetStartTime() string {
@@ -760,7 +832,7 @@ type LocalName struct {
 
 func (x *LocalName) Reset() {
 	*x = LocalName{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -772,7 +844,7 @@ func (x *LocalName) String() string {
 func (*LocalName) ProtoMessage() {}
 
 func (x *LocalName) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -785,7 +857,7 @@ func (x *LocalName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocalName.ProtoReflect.Descriptor instead.
 func (*LocalName) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LocalName) GetLanguage() string {
@@ -827,7 +899,7 @@ type Category struct {
 
 func (x *Category) Reset() {
 	*x = Category{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +911,7 @@ func (x *Category) String() string {
 func (*Category) ProtoMessage() {}
 
 func (x *Category) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +924,7 @@ func (x *Category) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Category.ProtoReflect.Descriptor instead.
 func (*Category) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Category) GetRefId() string {
@@ -938,7 +1010,7 @@ type Item struct {
 
 func (x *Item) Reset() {
 	*x = Item{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1022,7 @@ func (x *Item) String() string {
 func (*Item) ProtoMessage() {}
 
 func (x *Item) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1035,7 @@ func (x *Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Item.ProtoReflect.Descriptor instead.
 func (*Item) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Item) GetRefId() string {
@@ -1102,7 +1174,7 @@ type KeyValueGroup struct {
 
 func (x *KeyValueGroup) Reset() {
 	*x = KeyValueGroup{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1186,7 @@ func (x *KeyValueGroup) String() string {
 func (*KeyValueGroup) ProtoMessage() {}
 
 func (x *KeyValueGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1199,7 @@ func (x *KeyValueGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyValueGroup.ProtoReflect.Descriptor instead.
 func (*KeyValueGroup) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *KeyValueGroup) GetGroup() string {
@@ -1154,7 +1226,7 @@ type KeyValue struct {
 
 func (x *KeyValue) Reset() {
 	*x = KeyValue{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1238,7 @@ func (x *KeyValue) String() string {
 func (*KeyValue) ProtoMessage() {}
 
 func (x *KeyValue) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[13]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1251,7 @@ func (x *KeyValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyValue.ProtoReflect.Descriptor instead.
 func (*KeyValue) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{13}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *KeyValue) GetKey() string {
@@ -1213,7 +1285,7 @@ type OptionGroup struct {
 
 func (x *OptionGroup) Reset() {
 	*x = OptionGroup{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1297,7 @@ func (x *OptionGroup) String() string {
 func (*OptionGroup) ProtoMessage() {}
 
 func (x *OptionGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[14]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1310,7 @@ func (x *OptionGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OptionGroup.ProtoReflect.Descriptor instead.
 func (*OptionGroup) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{14}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *OptionGroup) GetRefId() string {
@@ -1325,7 +1397,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +1409,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[15]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +1422,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{15}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Option) GetRefId() string {
@@ -1456,7 +1528,7 @@ type Tax struct {
 
 func (x *Tax) Reset() {
 	*x = Tax{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1540,7 @@ func (x *Tax) String() string {
 func (*Tax) ProtoMessage() {}
 
 func (x *Tax) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[16]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1553,7 @@ func (x *Tax) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tax.ProtoReflect.Descriptor instead.
 func (*Tax) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{16}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Tax) GetCode() string {
@@ -1526,7 +1598,7 @@ type Charge struct {
 
 func (x *Charge) Reset() {
 	*x = Charge{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1610,7 @@ func (x *Charge) String() string {
 func (*Charge) ProtoMessage() {}
 
 func (x *Charge) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1623,7 @@ func (x *Charge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Charge.ProtoReflect.Descriptor instead.
 func (*Charge) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{17}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Charge) GetCode() string {
@@ -1608,7 +1680,7 @@ type UnlistRequest struct {
 
 func (x *UnlistRequest) Reset() {
 	*x = UnlistRequest{}
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1692,7 @@ func (x *UnlistRequest) String() string {
 func (*UnlistRequest) ProtoMessage() {}
 
 func (x *UnlistRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_menu_proto_msgTypes[18]
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1705,7 @@ func (x *UnlistRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlistRequest.ProtoReflect.Descriptor instead.
 func (*UnlistRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{18}
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UnlistRequest) GetCall() *Call {
@@ -1699,7 +1771,7 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\x04menu\x18\x03 \x01(\v2\x1c.servery.plugin.v1.MenuChunkR\x04menu\"\\\n" +
 	"\rRenderedChunk\x127\n" +
 	"\bdecision\x18\x01 \x01(\v2\x1b.servery.plugin.v1.DecisionR\bdecision\x12\x12\n" +
-	"\x04body\x18\x02 \x01(\fR\x04body\"\xd9\x04\n" +
+	"\x04body\x18\x02 \x01(\fR\x04body\"\xa4\x05\n" +
 	"\x05Store\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12*\n" +
 	"\x11platform_store_id\x18\x02 \x01(\tR\x0fplatformStoreId\x12\x12\n" +
@@ -1718,7 +1790,12 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\x11min_delivery_time\x18\x0e \x01(\x03R\x0fminDeliveryTime\x123\n" +
 	"\atimings\x18\x0f \x03(\v2\x19.servery.plugin.v1.TimingR\atimings\x12@\n" +
 	"\ftranslations\x18\x10 \x03(\v2\x1c.servery.plugin.v1.LocalNameR\ftranslations\x12\x1a\n" +
-	"\btimezone\x18\x11 \x01(\tR\btimezone\"I\n" +
+	"\btimezone\x18\x11 \x01(\tR\btimezone\x12I\n" +
+	"\x0fspecial_timings\x18\x12 \x03(\v2 .servery.plugin.v1.SpecialTimingR\x0especialTimings\"j\n" +
+	"\rSpecialTiming\x12\x12\n" +
+	"\x04date\x18\x01 \x01(\tR\x04date\x12-\n" +
+	"\x05slots\x18\x02 \x03(\v2\x17.servery.plugin.v1.SlotR\x05slots\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"I\n" +
 	"\x06Timing\x12\x10\n" +
 	"\x03day\x18\x01 \x01(\tR\x03day\x12-\n" +
 	"\x05slots\x18\x02 \x03(\v2\x17.servery.plugin.v1.SlotR\x05slots\"@\n" +
@@ -1826,7 +1903,7 @@ func file_servery_plugin_v1_menu_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_menu_proto_rawDescData
 }
 
-var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_servery_plugin_v1_menu_proto_goTypes = []any{
 	(*ItemsChunk)(nil),     // 0: servery.plugin.v1.ItemsChunk
 	(*FindingsChunk)(nil),  // 1: servery.plugin.v1.FindingsChunk
@@ -1835,63 +1912,66 @@ var file_servery_plugin_v1_menu_proto_goTypes = []any{
 	(*ServeRequest)(nil),   // 4: servery.plugin.v1.ServeRequest
 	(*RenderedChunk)(nil),  // 5: servery.plugin.v1.RenderedChunk
 	(*Store)(nil),          // 6: servery.plugin.v1.Store
-	(*Timing)(nil),         // 7: servery.plugin.v1.Timing
-	(*Slot)(nil),           // 8: servery.plugin.v1.Slot
-	(*LocalName)(nil),      // 9: servery.plugin.v1.LocalName
-	(*Category)(nil),       // 10: servery.plugin.v1.Category
-	(*Item)(nil),           // 11: servery.plugin.v1.Item
-	(*KeyValueGroup)(nil),  // 12: servery.plugin.v1.KeyValueGroup
-	(*KeyValue)(nil),       // 13: servery.plugin.v1.KeyValue
-	(*OptionGroup)(nil),    // 14: servery.plugin.v1.OptionGroup
-	(*Option)(nil),         // 15: servery.plugin.v1.Option
-	(*Tax)(nil),            // 16: servery.plugin.v1.Tax
-	(*Charge)(nil),         // 17: servery.plugin.v1.Charge
-	(*UnlistRequest)(nil),  // 18: servery.plugin.v1.UnlistRequest
-	(*Call)(nil),           // 19: servery.plugin.v1.Call
-	(FindingSeverity)(0),   // 20: servery.plugin.v1.FindingSeverity
-	(*InboundRequest)(nil), // 21: servery.plugin.v1.InboundRequest
-	(*Decision)(nil),       // 22: servery.plugin.v1.Decision
+	(*SpecialTiming)(nil),  // 7: servery.plugin.v1.SpecialTiming
+	(*Timing)(nil),         // 8: servery.plugin.v1.Timing
+	(*Slot)(nil),           // 9: servery.plugin.v1.Slot
+	(*LocalName)(nil),      // 10: servery.plugin.v1.LocalName
+	(*Category)(nil),       // 11: servery.plugin.v1.Category
+	(*Item)(nil),           // 12: servery.plugin.v1.Item
+	(*KeyValueGroup)(nil),  // 13: servery.plugin.v1.KeyValueGroup
+	(*KeyValue)(nil),       // 14: servery.plugin.v1.KeyValue
+	(*OptionGroup)(nil),    // 15: servery.plugin.v1.OptionGroup
+	(*Option)(nil),         // 16: servery.plugin.v1.Option
+	(*Tax)(nil),            // 17: servery.plugin.v1.Tax
+	(*Charge)(nil),         // 18: servery.plugin.v1.Charge
+	(*UnlistRequest)(nil),  // 19: servery.plugin.v1.UnlistRequest
+	(*Call)(nil),           // 20: servery.plugin.v1.Call
+	(FindingSeverity)(0),   // 21: servery.plugin.v1.FindingSeverity
+	(*InboundRequest)(nil), // 22: servery.plugin.v1.InboundRequest
+	(*Decision)(nil),       // 23: servery.plugin.v1.Decision
 }
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
-	19, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
-	11, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
+	20, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
+	12, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
 	6,  // 2: servery.plugin.v1.ItemsChunk.stores:type_name -> servery.plugin.v1.Store
-	10, // 3: servery.plugin.v1.ItemsChunk.categories:type_name -> servery.plugin.v1.Category
-	14, // 4: servery.plugin.v1.ItemsChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	15, // 5: servery.plugin.v1.ItemsChunk.options:type_name -> servery.plugin.v1.Option
-	16, // 6: servery.plugin.v1.ItemsChunk.taxes:type_name -> servery.plugin.v1.Tax
-	17, // 7: servery.plugin.v1.ItemsChunk.charges:type_name -> servery.plugin.v1.Charge
+	11, // 3: servery.plugin.v1.ItemsChunk.categories:type_name -> servery.plugin.v1.Category
+	15, // 4: servery.plugin.v1.ItemsChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	16, // 5: servery.plugin.v1.ItemsChunk.options:type_name -> servery.plugin.v1.Option
+	17, // 6: servery.plugin.v1.ItemsChunk.taxes:type_name -> servery.plugin.v1.Tax
+	18, // 7: servery.plugin.v1.ItemsChunk.charges:type_name -> servery.plugin.v1.Charge
 	2,  // 8: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	20, // 9: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
-	19, // 10: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	21, // 9: servery.plugin.v1.Finding.severity:type_name -> servery.plugin.v1.FindingSeverity
+	20, // 10: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
 	6,  // 11: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
-	10, // 12: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
-	11, // 13: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
-	14, // 14: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
-	15, // 15: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
-	16, // 16: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
-	17, // 17: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
-	19, // 18: servery.plugin.v1.ServeRequest.call:type_name -> servery.plugin.v1.Call
-	21, // 19: servery.plugin.v1.ServeRequest.request:type_name -> servery.plugin.v1.InboundRequest
+	11, // 12: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
+	12, // 13: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
+	15, // 14: servery.plugin.v1.MenuChunk.option_groups:type_name -> servery.plugin.v1.OptionGroup
+	16, // 15: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
+	17, // 16: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
+	18, // 17: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
+	20, // 18: servery.plugin.v1.ServeRequest.call:type_name -> servery.plugin.v1.Call
+	22, // 19: servery.plugin.v1.ServeRequest.request:type_name -> servery.plugin.v1.InboundRequest
 	3,  // 20: servery.plugin.v1.ServeRequest.menu:type_name -> servery.plugin.v1.MenuChunk
-	22, // 21: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
-	7,  // 22: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
-	9,  // 23: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 24: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
-	9,  // 25: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	7,  // 26: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
-	9,  // 27: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	12, // 28: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	13, // 29: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	9,  // 30: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	9,  // 31: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	12, // 32: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	19, // 33: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	23, // 21: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
+	8,  // 22: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
+	10, // 23: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
+	7,  // 24: servery.plugin.v1.Store.special_timings:type_name -> servery.plugin.v1.SpecialTiming
+	9,  // 25: servery.plugin.v1.SpecialTiming.slots:type_name -> servery.plugin.v1.Slot
+	9,  // 26: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
+	10, // 27: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 28: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	10, // 29: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	13, // 30: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	14, // 31: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	10, // 32: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	10, // 33: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	13, // 34: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	20, // 35: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_menu_proto_init() }
@@ -1908,7 +1988,7 @@ func file_servery_plugin_v1_menu_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_menu_proto_rawDesc), len(file_servery_plugin_v1_menu_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -24,6 +24,7 @@ type (
 			Timezone  string `json:"timezone,omitempty"`
 
 			Hours []hoursA `json:"hours,omitempty"`
+			Dates []dateA  `json:"dates,omitempty"`
 		} `json:"outlet"`
 		Categories []struct {
 			ID       string   `json:"id" as:"id"`
@@ -41,6 +42,14 @@ type (
 		Day  string `json:"day" as:"weekday"`
 		From string `json:"from" as:"time"`
 		To   string `json:"to" as:"time"`
+	}
+	dateA struct {
+		Date  string `json:"date" as:"date"`
+		Hours []struct {
+			From string `json:"from" as:"time"`
+			To   string `json:"to" as:"time"`
+		} `json:"hours"`
+		Note string `json:"note,omitempty"`
 	}
 	productA struct {
 		ID             string            `json:"id" as:"id"`

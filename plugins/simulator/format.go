@@ -149,6 +149,9 @@ func mismatch(text, as string) string {
 	case "instant":
 		_, err := time.Parse(time.RFC3339, text)
 		wrong, rule = err != nil, "must be a time such as 2026-11-21T18:30:00Z"
+	case "date":
+		_, err := time.Parse(time.DateOnly, text)
+		wrong, rule = err != nil, "must be a date such as 2026-11-21"
 	case "time":
 		wrong, rule = !timeText.MatchString(text), "must be a time of day such as 18:30:00"
 	case "span":

@@ -71,7 +71,8 @@ type ChannelStore struct {
 	PlatformData    []json.RawMessage `json:"platform_data,omitzero"`
 	Platforms       []string          `json:"platforms"` // Platforms that list the store
 	RefID           string            `json:"ref_id"`
-	Timings         []json.RawMessage `json:"timings"` // Opening hours as the merchant sent them
+	SpecialTimings  []DateHours       `json:"special_timings,omitzero"` // Opening hours of dates, which replace `timings` on these dates
+	Timings         []json.RawMessage `json:"timings"`                  // Opening hours as the merchant sent them
 	Translations    []json.RawMessage `json:"translations,omitzero"`
 	ZipCodes        []string          `json:"zip_codes"`
 }
@@ -116,6 +117,20 @@ type ChecklistSteps struct {
 	Next      *string `json:"next,omitzero"`      // The next action
 	Reference *string `json:"reference,omitzero"` // The job that reports the failures
 	Title     string  `json:"title"`              // Title of the step
+}
+
+// DateHours is described in the API reference.
+type DateHours struct {
+	Closed *bool            `json:"closed,omitzero"` // Whether the store is closed on that date
+	Date   string           `json:"date"`            // The date, in the time zone of the business
+	Reason *string          `json:"reason,omitzero"` // The reason, for people
+	Slots  []DateHoursSlots `json:"slots"`           // Opening slots that begin on that date
+}
+
+// DateHoursSlots is described in the API reference.
+type DateHoursSlots struct {
+	EndTime   string `json:"end_time"`   // Closing time, as `HH:MM:SS`
+	StartTime string `json:"start_time"` // Opening time, as `HH:MM:SS`
 }
 
 // DayHours is described in the API reference.
@@ -1237,27 +1252,28 @@ type RotateWebhookAnswer struct {
 
 // Store is described in the API reference.
 type Store struct {
-	Active             *bool               `json:"active,omitzero"`              // Whether the store is in operation
-	Address            *string             `json:"address,omitzero"`             // Street address, as one text
-	City               *string             `json:"city,omitzero"`                // City of the store
-	ContactPhone       *string             `json:"contact_phone,omitzero"`       // Phone number for customers
-	ExcludedPlatforms  []string            `json:"excluded_platforms,omitzero"`  // Lists the store on every platform of the business except these
-	GeoLatitude        *json.Number        `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
-	GeoLongitude       *json.Number        `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
-	HideFromUI         *bool               `json:"hide_from_ui,omitzero"`        // Hides the name of the store on websites and apps
-	IncludedPlatforms  []string            `json:"included_platforms,omitzero"`  // Lists the store only on these platforms
-	MinDeliveryTime    *int64              `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
-	MinOrderValue      *json.Number        `json:"min_order_value,omitzero"`     // Minimum amount of an online order, in the currency of the business
-	MinPickupTime      *int64              `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
-	Name               *string             `json:"name,omitzero"`                // Name of the store
-	NotificationEmails []string            `json:"notification_emails,omitzero"` // Email addresses to alert when the store has a problem
-	NotificationPhones []string            `json:"notification_phones,omitzero"` // Phone numbers to alert when the store has a problem
-	OrderingEnabled    *bool               `json:"ordering_enabled,omitzero"`    // Whether the store takes online orders
-	PlatformData       []StorePlatformData `json:"platform_data,omitzero"`       // How platforms identify the store, each platform once
-	RefID              string              `json:"ref_id"`                       // Your identifier of the store
-	Timings            []StoreTimings      `json:"timings,omitzero"`             // Opening hours
-	Translations       []StoreTranslations `json:"translations,omitzero"`        // Names in other languages, each language once
-	ZipCodes           []string            `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
+	Active             *bool                 `json:"active,omitzero"`              // Whether the store is in operation
+	Address            *string               `json:"address,omitzero"`             // Street address, as one text
+	City               *string               `json:"city,omitzero"`                // City of the store
+	ContactPhone       *string               `json:"contact_phone,omitzero"`       // Phone number for customers
+	ExcludedPlatforms  []string              `json:"excluded_platforms,omitzero"`  // Lists the store on every platform of the business except these
+	GeoLatitude        *json.Number          `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
+	GeoLongitude       *json.Number          `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
+	HideFromUI         *bool                 `json:"hide_from_ui,omitzero"`        // Hides the name of the store on websites and apps
+	IncludedPlatforms  []string              `json:"included_platforms,omitzero"`  // Lists the store only on these platforms
+	MinDeliveryTime    *int64                `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
+	MinOrderValue      *json.Number          `json:"min_order_value,omitzero"`     // Minimum amount of an online order, in the currency of the business
+	MinPickupTime      *int64                `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
+	Name               *string               `json:"name,omitzero"`                // Name of the store
+	NotificationEmails []string              `json:"notification_emails,omitzero"` // Email addresses to alert when the store has a problem
+	NotificationPhones []string              `json:"notification_phones,omitzero"` // Phone numbers to alert when the store has a problem
+	OrderingEnabled    *bool                 `json:"ordering_enabled,omitzero"`    // Whether the store takes online orders
+	PlatformData       []StorePlatformData   `json:"platform_data,omitzero"`       // How platforms identify the store, each platform once
+	RefID              string                `json:"ref_id"`                       // Your identifier of the store
+	SpecialTimings     []StoreSpecialTimings `json:"special_timings,omitzero"`     // Opening hours of dates, such as holidays
+	Timings            []StoreTimings        `json:"timings,omitzero"`             // Opening hours
+	Translations       []StoreTranslations   `json:"translations,omitzero"`        // Names in other languages, each language once
+	ZipCodes           []string              `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
 }
 
 // StorePage is described in the API reference.
@@ -1286,6 +1302,20 @@ type StoreResult struct {
 	Failed   []FailedObject `json:"failed,omitzero"`   // The first 100 failed stores
 	Updated  int64          `json:"updated"`           // Number of stores that existed
 	Warnings []Warning      `json:"warnings,omitzero"` // The first 100 warnings
+}
+
+// StoreSpecialTimings is described in the API reference.
+type StoreSpecialTimings struct {
+	Closed *bool                      `json:"closed,omitzero"` // Whether the store is closed on that date
+	Date   string                     `json:"date"`            // The date, once in the list
+	Reason *string                    `json:"reason,omitzero"` // The reason, for people
+	Slots  []StoreSpecialTimingsSlots `json:"slots,omitzero"`  // Opening slots that begin on that date
+}
+
+// StoreSpecialTimingsSlots is described in the API reference.
+type StoreSpecialTimingsSlots struct {
+	EndTime   string `json:"end_time"`   // Closing time, in the same form
+	StartTime string `json:"start_time"` // Opening time, as `HH:MM:SS` or `HH:MM` of 24 hours
 }
 
 // StoreTimings is described in the API reference.
@@ -1465,6 +1495,7 @@ type StoredStore struct {
 	PlatformData       []StoredStorePlatformData   `json:"platform_data,omitzero"`       // How platforms identify the store
 	PlatformStatus     []StoredStorePlatformStatus `json:"platform_status,omitzero"`     // The states that platforms report for the store
 	RefID              string                      `json:"ref_id"`                       // Your identifier
+	SpecialTimings     []DateHours                 `json:"special_timings,omitzero"`     // Opening hours of dates
 	Timings            []StoredStoreTimings        `json:"timings,omitzero"`             // Opening hours
 	Translations       []StoredStoreTranslations   `json:"translations,omitzero"`        // Names in other languages
 	ZipCodes           []string                    `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -101,8 +102,16 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 	if err := readPublished(ctx, tx, business, s); err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`, business).Scan(&s.Currency,
-		&s.Timezone)
+	if err := tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`,
+		business).Scan(&s.Currency, &s.Timezone); err != nil {
+		return fmt.Errorf("reading the business: %w", err)
+	}
+	zone, err := time.LoadLocation(s.Timezone)
+	if err != nil {
+		return err
+	}
+	s.Store.SpecialTimings = s.Store.OpeningHours().DatesFrom(m.db.Clock().Now().In(zone).AddDate(0, 0, -1))
+	return nil
 }
 
 // listed reports whether the platform lists the store. Its rules can keep the store off.
