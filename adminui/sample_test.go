@@ -123,7 +123,9 @@ func sampleStores() []store.Stored {
 				Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}},
 			SpecialTimings: []core.DateHours{{Date: "2030-12-24",
 				Slots: []store.Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}}},
-				{Date: "2030-12-25", Closed: true, Reason: "Christmas Day"}}}},
+				{Date: "2030-12-25", Closed: true, Reason: "Christmas Day"}}},
+			BusyOn: []store.PlatformBusy{{Platform: "web", PrepMinutes: 40, Actor: "key:pos",
+				Since: minutesAgo(5).UnixMilli(), Until: minutesAgo(-25).UnixMilli()}}},
 		{ID: 1041, Object: store.Object{RefID: pointer("S-18"), Name: pointer(hostile), City: pointer(long),
 			Active: pointer(true)}},
 	}

@@ -18,6 +18,20 @@ CREATE INDEX store_switches_due ON store_switches (turn_on_at) WHERE turn_on_at 
 
 SELECT watch_business_changes('store_switches');
 
+-- Stores that are busy on a platform. They stay open.
+CREATE TABLE store_workloads (
+    business_id  bigint NOT NULL REFERENCES businesses (id),
+    store_id     bigint NOT NULL,
+    platform     text NOT NULL,
+    prep_minutes integer NOT NULL, -- the preparation time of new orders; 0: not given
+    until_at     timestamptz,      -- when it ends automatically; null: on request only
+    actor        text NOT NULL,    -- such as key:pos
+    reference    uuid NOT NULL,    -- of the request
+    at           timestamptz NOT NULL,
+    PRIMARY KEY (business_id, store_id, platform)
+) WITH (fillfactor = 70);
+CREATE INDEX store_workloads_due ON store_workloads (until_at) WHERE until_at IS NOT NULL;
+
 -- The reports of platforms about stores. Orders do not depend on it.
 CREATE TABLE store_reports (
     business_id bigint NOT NULL REFERENCES businesses (id),

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// postLocation opens or closes a store on platforms, or publishes its menu there. It stores the change and responds;
+// postLocation opens or closes a store on platforms, says how busy it is, or publishes its menu there. It stores the change and responds;
 // the platforms follow.
 func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
@@ -29,11 +29,14 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	}
 	reference, callback := core.NewID(now), core.StoreAction
 	var accepted toggle.Accepted
-	if request.Action == toggle.Publish {
+	switch request.Action {
+	case toggle.Publish:
 		callback = core.HubMenuPublish
 		accepted.Platforms, err = s.Publications.Request(c.UserContext(), caller.Business, request.LocationRefID,
 			request.Platforms, reference)
-	} else {
+	case toggle.Busy, toggle.Normal:
+		accepted, err = s.Toggles.SetWorkload(c.UserContext(), caller.Business, request, reference, caller.Actor())
+	default:
 		accepted, err = s.Toggles.SwitchStore(c.UserContext(), caller.Business, request, reference, caller.Actor())
 	}
 	if err != nil {

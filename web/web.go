@@ -142,6 +142,8 @@ type Callers interface {
 type Toggles interface {
 	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
 		actor string) (toggle.Accepted, error)
+	SetWorkload(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
+		actor string) (toggle.Accepted, error)
 	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
 		actor string) (toggle.Accepted, error)
 	Status(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Status, error)

@@ -61,7 +61,12 @@ func CallTitle(c console.Call) string {
 	case relay.StoreAction:
 		var sent relay.StoreActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
-		if sent.Enable {
+		switch w := sent.Workload; {
+		case w != nil && w.Busy:
+			return fmt.Sprintf(text.CallBusy, c.Platform)
+		case w != nil:
+			return fmt.Sprintf(text.CallNormal, c.Platform)
+		case sent.Enable:
 			return fmt.Sprintf(text.CallOpen, c.Platform)
 		}
 		return fmt.Sprintf(text.CallClose, c.Platform)

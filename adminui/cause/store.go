@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -127,6 +128,42 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, Join(platforms[i]), reasons[i])
 	}
 	return causes
+}
+
+// StoreBusy explains on which listed platforms a store is busy. Platforms with the same text are grouped.
+func StoreBusy(s store.Stored, zone *time.Location) (causes []ui.Cause) {
+	var platforms [][]string
+	var texts []string
+	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
+	for _, b := range s.BusyOn {
+		if !listing.ListedOn(b.Platform) {
+			continue
+		}
+		detail := busyText(b, zone)
+		if at := slices.Index(texts, detail); at >= 0 {
+			platforms[at] = append(platforms[at], b.Platform)
+			continue
+		}
+		platforms, texts = append(platforms, []string{b.Platform}), append(texts, detail)
+	}
+	for i, detail := range texts {
+		causes = append(causes, ui.Cause{State: ui.Warn, Detail: text.RemedyBusy,
+			Text: fmt.Sprintf(detail, Join(platforms[i]))})
+	}
+	return causes
+}
+
+// busyText describes who made a store busy, with a placeholder for the platforms.
+func busyText(b store.PlatformBusy, zone *time.Location) string {
+	sentence := fmt.Sprintf(text.CauseBusyOn, "%s", strings.ReplaceAll(ActorName(b.Actor), "%", "%%"),
+		formatTime(time.UnixMilli(b.Since), zone))
+	if b.PrepMinutes > 0 {
+		sentence += fmt.Sprintf(text.BusyPrep, b.PrepMinutes)
+	}
+	if b.Until != 0 {
+		sentence += fmt.Sprintf(text.BusyTill, Moment(time.UnixMilli(b.Until), zone))
+	}
+	return sentence + "."
 }
 
 // closedText describes who closed a store, since when, and until when.

@@ -255,7 +255,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Buttons: publishButtons(v, id, s, platforms),
 		Causes: slices.Concat([]ui.Cause{
 			storeCause(s, shown, v.Now.In(v.Zone))},
-			cause.StoreClosures(s, v.Zone), cause.ClosuresByPlatforms(s, v.Now.In(v.Zone)),
+			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone), cause.ClosuresByPlatforms(s, v.Now.In(v.Zone)),
 			cause.StoreFindings(found), causes)}, storePage(view))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// AddStoreSwitch adds an audit entry of opening or closing a store.
+// AddStoreSwitch adds an audit entry of opening or closing a store, or of its workload.
 func (l *Timeline) AddStoreSwitch(e console.Entry) {
 	var detail struct {
 		Why   string
@@ -25,8 +25,13 @@ func (l *Timeline) AddStoreSwitch(e console.Entry) {
 	entry := Entry{State: ui.Held,
 		Title: fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms)),
 		Href:  l.page.Link("audit/" + e.ID.String() + "/")}
-	if e.Action == "store.open" {
+	switch e.Action {
+	case "store.open":
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, cause.Join(detail.After.Platforms))
+	case "store.busy":
+		entry.State, entry.Title = ui.Warn, fmt.Sprintf(text.StoreBusyOn, cause.Join(detail.After.Platforms))
+	case "store.normal":
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreNormalOn, cause.Join(detail.After.Platforms))
 	}
 	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
 	if detail.After.Source == toggle.SourceTimer {

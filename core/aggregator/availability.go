@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
@@ -16,7 +17,12 @@ func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action stri
 	if p, err = decodePayload[relay.ItemActionPayload](call); err != nil {
 		return p, "", err
 	}
-	if p.Enable {
+	switch {
+	case p.Workload != nil && p.Workload.Busy:
+		return p, sdk.Busy, nil
+	case p.Workload != nil:
+		return p, sdk.Normal, nil
+	case p.Enable:
 		return p, sdk.Enable, nil
 	}
 	return p, sdk.Disable, nil
@@ -30,6 +36,15 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 		return nil, err
 	}
 	subject.Store = p.StoreRefID
+	if w := p.Workload; w != nil {
+		if h.description(call.Plugin) != nil && !h.hasCapability(call.Plugin, sdk.CapabilityStoreBusy) {
+			return nil, core.Errorf(core.NotFound, "%s cannot be notified through the hub that a store is busy",
+				call.Platform)
+		}
+		return plugin.PlanStoreBusy(ctx, subject, &pb.StoreBusyRequest{StoreRefId: p.StoreRefID,
+			PlatformStoreId: p.PlatformStoreID, Busy: w.Busy, PrepMinutes: w.PrepMinutes, Until: w.Until,
+			ChangedAt: p.At})
+	}
 	if call.Kind == relay.StoreAction {
 		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
 			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At,

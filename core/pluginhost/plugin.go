@@ -282,6 +282,13 @@ func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActio
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
+// PlanStoreBusy plans the notice of how busy a store is.
+func (p Plugin) PlanStoreBusy(ctx context.Context, s Subject, r *pb.StoreBusyRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return requestDecision(ctx, p, newRequest("Availability.PlanBusy", s, r),
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreBusy(ctx, r) })
+}
+
 // PlanItemAction plans the enabling or disabling of items and options.
 func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()

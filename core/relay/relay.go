@@ -35,7 +35,7 @@ const (
 	Poll Kind = "poll"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"
-	// StoreAction opens or closes a store. ItemAction enables or disables its items and options.
+	// StoreAction opens or closes a store, or says that it is busy. ItemAction enables or disables its items and options.
 	StoreAction Kind = "store_action"
 	ItemAction  Kind = "item_action"
 )
@@ -165,6 +165,15 @@ type PlatformStore struct {
 	Enable          bool    `json:"enable"`
 	At              int64   `json:"at"`                  // epoch milliseconds
 	TurnOnAt        int64   `json:"turn_on_at,omitzero"` // of disabling: when the hub enables it again
+
+	Workload *Workload `json:"workload,omitzero"` // of a StoreAction that leaves the store open or closed
+}
+
+// Workload is how busy the kitchen of a store is.
+type Workload struct {
+	Busy        bool  `json:"busy"`
+	PrepMinutes int64 `json:"prep_minutes,omitzero"` // for new orders; 0: not given
+	Until       int64 `json:"until,omitzero"`        // when it ends, epoch milliseconds; 0: on request only
 }
 
 // StoreActionPayload is the payload of a StoreAction call.

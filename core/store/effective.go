@@ -10,23 +10,24 @@ import (
 
 // Effective is a store as a channel shows it.
 type Effective struct {
-	ID              int64        `json:"id"`
-	RefID           string       `json:"ref_id"`
-	Name            string       `json:"name"`
-	City            string       `json:"city"`
-	Address         *string      `json:"address,omitzero"`
-	ContactPhone    *string      `json:"contact_phone,omitzero"`
-	Latitude        *float64     `json:"geo_latitude,omitzero"`
-	Longitude       *float64     `json:"geo_longitude,omitzero"`
-	MinPickupTime   *int64       `json:"min_pickup_time,omitzero"`   // seconds
-	MinDeliveryTime *int64       `json:"min_delivery_time,omitzero"` // seconds
-	MinOrderValue   *core.Amount `json:"min_order_value,omitempty"`
-	HideFromUI      bool         `json:"hide_from_ui"`
-	Active          bool         `json:"active"`
-	OrderingEnabled bool         `json:"ordering_enabled"`
-	ClosedOn        []string     `json:"closed_on,omitempty"` // platforms on which it takes no orders
-	OpenNow         bool         `json:"open_now"`
-	Timings         []Timing     `json:"timings"`
+	ID              int64          `json:"id"`
+	RefID           string         `json:"ref_id"`
+	Name            string         `json:"name"`
+	City            string         `json:"city"`
+	Address         *string        `json:"address,omitzero"`
+	ContactPhone    *string        `json:"contact_phone,omitzero"`
+	Latitude        *float64       `json:"geo_latitude,omitzero"`
+	Longitude       *float64       `json:"geo_longitude,omitzero"`
+	MinPickupTime   *int64         `json:"min_pickup_time,omitzero"`   // seconds
+	MinDeliveryTime *int64         `json:"min_delivery_time,omitzero"` // seconds
+	MinOrderValue   *core.Amount   `json:"min_order_value,omitempty"`
+	HideFromUI      bool           `json:"hide_from_ui"`
+	Active          bool           `json:"active"`
+	OrderingEnabled bool           `json:"ordering_enabled"`
+	ClosedOn        []string       `json:"closed_on,omitempty"` // platforms on which it takes no orders
+	BusyOn          []PlatformBusy `json:"busy_on,omitempty"`
+	OpenNow         bool           `json:"open_now"`
+	Timings         []Timing       `json:"timings"`
 
 	SpecialTimings []core.DateHours `json:"special_timings,omitempty"`
 
@@ -91,6 +92,10 @@ func effective(s Stored, p StoreContext, local time.Time) Effective {
 	}
 	for _, closing := range s.ClosedOn {
 		e.ClosedOn = append(e.ClosedOn, closing.Platform)
+	}
+	for _, busy := range s.BusyOn {
+		busy.Actor = ""
+		e.BusyOn = append(e.BusyOn, busy)
 	}
 	if e.Timings == nil {
 		e.Timings = []Timing{}

@@ -107,7 +107,17 @@ type Stored struct {
 	ID int64 `json:"id"`
 	Object
 	ClosedOn       []PlatformClosure `json:"closed_on,omitempty"`
+	BusyOn         []PlatformBusy    `json:"busy_on,omitempty"`
 	PlatformStatus []PlatformStatus  `json:"platform_status,omitempty"` // by platforms that have reported
+}
+
+// PlatformBusy is a platform on which a store is busy. Times are epoch milliseconds.
+type PlatformBusy struct {
+	Platform    string `json:"platform"`
+	PrepMinutes int64  `json:"prep_minutes,omitzero"` // of new orders; 0: not given
+	Actor       string `json:"actor,omitzero"`        // such as key:pos; "" as a channel sees it
+	Since       int64  `json:"since"`                 // when it was last requested
+	Until       int64  `json:"until,omitzero"`        // when it ends automatically; 0: on request only
 }
 
 // PlatformClosure is a platform on which a store does not accept orders. Times are epoch milliseconds.

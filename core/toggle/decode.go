@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // Action is the requested change.
 type Action string
 
-// The actions. Publish applies to stores only.
+// The actions. The last three apply to stores only.
 const (
 	Enable  Action = "enable"
 	Disable Action = "disable"
 	Publish Action = "publish"
+	Busy    Action = "busy"
+	Normal  Action = "normal"
 )
 
 // Bounds of a request. The counts are those of a menu request.
@@ -34,12 +37,29 @@ const (
 	MaxDelay = 30 * 24 * time.Hour
 )
 
+// The bounds of Busy. It lasts at least MinDelay, if its end is given.
+const (
+	MaxBusy        = 24 * time.Hour
+	MaxPrepMinutes = 180
+)
+
 // StoreRequest requests a change of a store on platforms.
 type StoreRequest struct {
 	LocationRefID string
 	Platforms     []string // empty: all that list the store
 	Action        Action
 	TurnOnAt      time.Time // of Disable; zero: until it is enabled by request
+	PrepMinutes   int64     // of Busy; 0: not given
+	Until         time.Time // of Busy; zero: until Normal
+}
+
+// Workload returns the workload that Busy or Normal sets.
+func (r StoreRequest) Workload() relay.Workload {
+	w := relay.Workload{Busy: r.Action == Busy, PrepMinutes: r.PrepMinutes}
+	if !r.Until.IsZero() {
+		w.Until = r.Until.UnixMilli()
+	}
+	return w
 }
 
 // ItemRequest requests to enable or disable items and options of a store.
@@ -59,15 +79,44 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 		Platforms []*core.Identifier `json:"platforms"`
 		Action    string             `json:"action"`
 		TurnOnAt  core.PositiveInt   `json:"turn_on_at"`
+		Minutes   core.PositiveInt   `json:"prep_minutes"`
+		Until     string             `json:"until"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return StoreRequest{}, err
 	}
 	c := checker{now: now}
-	return StoreRequest{
+	r := StoreRequest{
 		LocationRefID: c.location(string(sent.Location)), Platforms: c.names("platforms", sent.Platforms, MaxPlatforms),
-		Action: c.action(sent.Action, Enable, Disable, Publish), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
-	}, c.Err()
+		Action:   c.action(sent.Action, Enable, Disable, Publish, Busy, Normal),
+		TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
+	}
+	if r.Action == Busy {
+		r.PrepMinutes, r.Until = c.prepMinutes(sent.Minutes), c.until(sent.Until)
+	}
+	return r, c.Err()
+}
+
+func (c *checker) prepMinutes(sent core.PositiveInt) int64 {
+	if sent > MaxPrepMinutes {
+		c.AddBody("prep_minutes", "range", fmt.Sprintf("must be at most %d, not %d", MaxPrepMinutes, sent))
+	}
+	return int64(sent)
+}
+
+// until returns when a store stops to be busy.
+func (c *checker) until(sent string) time.Time {
+	if sent == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, sent)
+	switch {
+	case err != nil:
+		c.AddBody("until", "time", "must be a time as RFC 3339, such as 2026-11-28T18:30:00Z, not "+core.Quote(sent))
+	case at.Before(c.now.Add(MinDelay)) || at.After(c.now.Add(MaxBusy)):
+		c.AddBody("until", "range", "must be between 5 minutes and 24 hours from now")
+	}
+	return at.UTC().Truncate(time.Millisecond)
 }
 
 // DecodeItems decodes the body of a request about items and options. Any violation rejects it with an Invalid error

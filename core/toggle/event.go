@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // The origin of a change, as events state it.
@@ -24,6 +25,7 @@ type Switch struct {
 	Platform   string
 	EventAlias string // the platform's name in events; "" if that is Platform
 	Enable     bool
+	Workload   *relay.Workload // set if it changes how busy the store is, and not Enable
 	Source     string
 	Reference  core.ID
 }
@@ -51,15 +53,25 @@ type PendingPlatform struct {
 // eventPlatform returns the platform's name in events.
 func (s Switch) eventPlatform() string { return cmp.Or(s.EventAlias, s.Platform) }
 
-func (s Switch) action() Action {
-	if s.Enable {
+// Action returns the action that the switch does.
+func (s Switch) Action() Action {
+	switch {
+	case s.Workload != nil && s.Workload.Busy:
+		return Busy
+	case s.Workload != nil:
+		return Normal
+	case s.Enable:
 		return Enable
 	}
 	return Disable
 }
 
-// StoreEvent returns the store_action event of a store that was enabled or disabled.
+// StoreEvent returns the store_action event of a store that was enabled or disabled, or whose workload changed.
 func (o Outcome) StoreEvent() (core.Event, error) {
+	var workload relay.Workload
+	if o.Workload != nil {
+		workload = *o.Workload
+	}
 	return o.event(core.StoreAction, struct {
 		Action    Action `json:"action"`
 		RefID     string `json:"location_ref_id"`
@@ -70,8 +82,10 @@ func (o Outcome) StoreEvent() (core.Event, error) {
 		Status    bool   `json:"status"`
 		At        int64  `json:"ts_utc"`
 		Message   string `json:"message,omitzero"`
-	}{o.action(), o.StoreRef, o.StoreID, o.eventPlatform(), o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
-		o.Message})
+		Minutes   int64  `json:"prep_minutes,omitzero"`
+		Until     int64  `json:"until,omitzero"`
+	}{o.Action(), o.StoreRef, o.StoreID, o.eventPlatform(), o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
+		o.Message, workload.PrepMinutes, workload.Until})
 }
 
 type location struct {
@@ -131,7 +145,7 @@ func (o Outcome) itemEvent(items []core.AvailabilityResult) (core.Event, error) 
 		Reference string  `json:"reference_id"`
 		At        int64   `json:"ts_utc"`
 		Status    []store `json:"status"`
-	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(),
+	}{o.Action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(),
 		[]store{{location{o.StoreID, o.StoreRef}, results}}})
 }
 
@@ -154,7 +168,7 @@ func (o Outcome) optionEvent(options []core.AvailabilityResult) (core.Event, err
 		At        int64    `json:"ts_utc"`
 		Location  location `json:"location"`
 		Options   []option `json:"options"`
-	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, results})
+	}{o.Action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, results})
 }
 
 func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {

@@ -68,7 +68,7 @@ func TestTurnOnTimeAcceptsEveryNotation(t *testing.T) {
 }
 
 func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
-	const oneOfActions = "action must be one of: enable, disable, publish"
+	const oneOfActions = "action must be one of: enable, disable, publish, busy, normal"
 	tooSoon, inTime := noon.Add(time.Minute).UnixMilli(), noon.Add(time.Hour).UnixMilli()
 	for body, wrong := range map[string]string{
 		`{"action":"disable"}`:                                          "location_ref_id is required",

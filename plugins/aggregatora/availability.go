@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -25,6 +26,22 @@ type availability struct {
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), http.MethodPut, path+"/state", outletState{request.GetOpen()})
+}
+
+type outletPace struct {
+	Busy    bool   `json:"busy"`
+	Minutes int64  `json:"prep_minutes,omitempty"`
+	Until   string `json:"until,omitempty"`
+}
+
+// PlanStoreBusy plans the notice of how busy a store is.
+func (plugin) PlanStoreBusy(_ context.Context, request *pb.StoreBusyRequest) (*sdk.Decision, error) {
+	pace := outletPace{Busy: request.GetBusy(), Minutes: request.GetPrepMinutes()}
+	if until := request.GetUntil(); until != 0 {
+		pace.Until = time.UnixMilli(until).UTC().Format(time.RFC3339)
+	}
+	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	return send(request.GetCall(), http.MethodPut, path+"/pace", pace)
 }
 
 type outletListing struct {

@@ -109,6 +109,101 @@ func (x *StoreActionRequest) GetTurnOnAt() int64 {
 	return 0
 }
 
+// StoreBusyRequest says that the kitchen of a store is busy, or not anymore. The store stays open.
+type StoreBusyRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Call            *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	StoreRefId      string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
+	PlatformStoreId string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store; may be empty
+	Busy            bool                   `protobuf:"varint,4,opt,name=busy,proto3" json:"busy,omitempty"`
+	PrepMinutes     int64                  `protobuf:"varint,5,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // of a busy store: the preparation time of new orders, 1 to 180; 0: not given
+	// Of a busy store: when the hub ends it, epoch milliseconds; 0: no time is set. The hub then sends a request
+	// without busy, whether or not the plan has told the aggregator this time.
+	Until         int64 `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
+	ChangedAt     int64 `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreBusyRequest) Reset() {
+	*x = StoreBusyRequest{}
+	mi := &file_servery_plugin_v1_availability_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreBusyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreBusyRequest) ProtoMessage() {}
+
+func (x *StoreBusyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_availability_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreBusyRequest.ProtoReflect.Descriptor instead.
+func (*StoreBusyRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_availability_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *StoreBusyRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *StoreBusyRequest) GetStoreRefId() string {
+	if x != nil {
+		return x.StoreRefId
+	}
+	return ""
+}
+
+func (x *StoreBusyRequest) GetPlatformStoreId() string {
+	if x != nil {
+		return x.PlatformStoreId
+	}
+	return ""
+}
+
+func (x *StoreBusyRequest) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
+}
+
+func (x *StoreBusyRequest) GetPrepMinutes() int64 {
+	if x != nil {
+		return x.PrepMinutes
+	}
+	return 0
+}
+
+func (x *StoreBusyRequest) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *StoreBusyRequest) GetChangedAt() int64 {
+	if x != nil {
+		return x.ChangedAt
+	}
+	return 0
+}
+
 // ItemActionRequest enables or disables items and options of a store. It names
 // at least one. The platform's menu might not have all of them.
 type ItemActionRequest struct {
@@ -127,7 +222,7 @@ type ItemActionRequest struct {
 
 func (x *ItemActionRequest) Reset() {
 	*x = ItemActionRequest{}
-	mi := &file_servery_plugin_v1_availability_proto_msgTypes[1]
+	mi := &file_servery_plugin_v1_availability_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -139,7 +234,7 @@ func (x *ItemActionRequest) String() string {
 func (*ItemActionRequest) ProtoMessage() {}
 
 func (x *ItemActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_availability_proto_msgTypes[1]
+	mi := &file_servery_plugin_v1_availability_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -152,7 +247,7 @@ func (x *ItemActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemActionRequest.ProtoReflect.Descriptor instead.
 func (*ItemActionRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_availability_proto_rawDescGZIP(), []int{1}
+	return file_servery_plugin_v1_availability_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ItemActionRequest) GetCall() *Call {
@@ -225,7 +320,17 @@ const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"\n" +
 	"changed_at\x18\x05 \x01(\x03R\tchangedAt\x12\x1c\n" +
 	"\n" +
-	"turn_on_at\x18\x06 \x01(\x03R\bturnOnAt\"\xb1\x02\n" +
+	"turn_on_at\x18\x06 \x01(\x03R\bturnOnAt\"\xf9\x01\n" +
+	"\x10StoreBusyRequest\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
+	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
+	"storeRefId\x12*\n" +
+	"\x11platform_store_id\x18\x03 \x01(\tR\x0fplatformStoreId\x12\x12\n" +
+	"\x04busy\x18\x04 \x01(\bR\x04busy\x12!\n" +
+	"\fprep_minutes\x18\x05 \x01(\x03R\vprepMinutes\x12\x14\n" +
+	"\x05until\x18\x06 \x01(\x03R\x05until\x12\x1d\n" +
+	"\n" +
+	"changed_at\x18\a \x01(\x03R\tchangedAt\"\xb1\x02\n" +
 	"\x11ItemActionRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -252,20 +357,22 @@ func file_servery_plugin_v1_availability_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_availability_proto_rawDescData
 }
 
-var file_servery_plugin_v1_availability_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_servery_plugin_v1_availability_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_servery_plugin_v1_availability_proto_goTypes = []any{
 	(*StoreActionRequest)(nil), // 0: servery.plugin.v1.StoreActionRequest
-	(*ItemActionRequest)(nil),  // 1: servery.plugin.v1.ItemActionRequest
-	(*Call)(nil),               // 2: servery.plugin.v1.Call
+	(*StoreBusyRequest)(nil),   // 1: servery.plugin.v1.StoreBusyRequest
+	(*ItemActionRequest)(nil),  // 2: servery.plugin.v1.ItemActionRequest
+	(*Call)(nil),               // 3: servery.plugin.v1.Call
 }
 var file_servery_plugin_v1_availability_proto_depIdxs = []int32{
-	2, // 0: servery.plugin.v1.StoreActionRequest.call:type_name -> servery.plugin.v1.Call
-	2, // 1: servery.plugin.v1.ItemActionRequest.call:type_name -> servery.plugin.v1.Call
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 0: servery.plugin.v1.StoreActionRequest.call:type_name -> servery.plugin.v1.Call
+	3, // 1: servery.plugin.v1.StoreBusyRequest.call:type_name -> servery.plugin.v1.Call
+	3, // 2: servery.plugin.v1.ItemActionRequest.call:type_name -> servery.plugin.v1.Call
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_availability_proto_init() }
@@ -280,7 +387,7 @@ func file_servery_plugin_v1_availability_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_availability_proto_rawDesc), len(file_servery_plugin_v1_availability_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

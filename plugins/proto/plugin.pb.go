@@ -51,10 +51,11 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x10InterpretPublish\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome\x12K\n" +
 	"\n" +
 	"PlanUnlist\x12 .servery.plugin.v1.UnlistRequest\x1a\x1b.servery.plugin.v1.Decision\x12I\n" +
-	"\x05Serve\x12\x1f.servery.plugin.v1.ServeRequest\x1a\x1f.servery.plugin.v1.InboundReply2\x8a\x02\n" +
+	"\x05Serve\x12\x1f.servery.plugin.v1.ServeRequest\x1a\x1f.servery.plugin.v1.InboundReply2\xd8\x02\n" +
 	"\fAvailability\x12O\n" +
 	"\tPlanStore\x12%.servery.plugin.v1.StoreActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12N\n" +
-	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
+	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12L\n" +
+	"\bPlanBusy\x12#.servery.plugin.v1.StoreBusyRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
 	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\xf2\x04\n" +
 	"\x06Orders\x12P\n" +
 	"\tTranslate\x12#.servery.plugin.v1.TranslateRequest\x1a\x1e.servery.plugin.v1.Translation\x12^\n" +
@@ -90,30 +91,31 @@ var file_servery_plugin_v1_plugin_proto_goTypes = []any{
 	(*ServeRequest)(nil),             // 8: servery.plugin.v1.ServeRequest
 	(*StoreActionRequest)(nil),       // 9: servery.plugin.v1.StoreActionRequest
 	(*ItemActionRequest)(nil),        // 10: servery.plugin.v1.ItemActionRequest
-	(*TranslateRequest)(nil),         // 11: servery.plugin.v1.TranslateRequest
-	(*TranslateFetchedRequest)(nil),  // 12: servery.plugin.v1.TranslateFetchedRequest
-	(*AcknowledgeRequest)(nil),       // 13: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),       // 14: servery.plugin.v1.OrderStatusRequest
-	(*ItemsOOSRequest)(nil),          // 15: servery.plugin.v1.ItemsOOSRequest
-	(*RiderStatusRequest)(nil),       // 16: servery.plugin.v1.RiderStatusRequest
-	(*RiderLocationRequest)(nil),     // 17: servery.plugin.v1.RiderLocationRequest
-	(*ActionRequest)(nil),            // 18: servery.plugin.v1.ActionRequest
-	(*InterpretCallbackRequest)(nil), // 19: servery.plugin.v1.InterpretCallbackRequest
-	(*PollRequest)(nil),              // 20: servery.plugin.v1.PollRequest
-	(*InterpretPollRequest)(nil),     // 21: servery.plugin.v1.InterpretPollRequest
-	(*Description)(nil),              // 22: servery.plugin.v1.Description
-	(*ConfigureResponse)(nil),        // 23: servery.plugin.v1.ConfigureResponse
-	(*Health)(nil),                   // 24: servery.plugin.v1.Health
-	(*DrainResponse)(nil),            // 25: servery.plugin.v1.DrainResponse
-	(*FindingsChunk)(nil),            // 26: servery.plugin.v1.FindingsChunk
-	(*RenderedChunk)(nil),            // 27: servery.plugin.v1.RenderedChunk
-	(*PublishOutcome)(nil),           // 28: servery.plugin.v1.PublishOutcome
-	(*Decision)(nil),                 // 29: servery.plugin.v1.Decision
-	(*InboundReply)(nil),             // 30: servery.plugin.v1.InboundReply
-	(*Translation)(nil),              // 31: servery.plugin.v1.Translation
-	(*ItemsOOSOutcome)(nil),          // 32: servery.plugin.v1.ItemsOOSOutcome
-	(*ActionOutcome)(nil),            // 33: servery.plugin.v1.ActionOutcome
-	(*PollResult)(nil),               // 34: servery.plugin.v1.PollResult
+	(*StoreBusyRequest)(nil),         // 11: servery.plugin.v1.StoreBusyRequest
+	(*TranslateRequest)(nil),         // 12: servery.plugin.v1.TranslateRequest
+	(*TranslateFetchedRequest)(nil),  // 13: servery.plugin.v1.TranslateFetchedRequest
+	(*AcknowledgeRequest)(nil),       // 14: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),       // 15: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),          // 16: servery.plugin.v1.ItemsOOSRequest
+	(*RiderStatusRequest)(nil),       // 17: servery.plugin.v1.RiderStatusRequest
+	(*RiderLocationRequest)(nil),     // 18: servery.plugin.v1.RiderLocationRequest
+	(*ActionRequest)(nil),            // 19: servery.plugin.v1.ActionRequest
+	(*InterpretCallbackRequest)(nil), // 20: servery.plugin.v1.InterpretCallbackRequest
+	(*PollRequest)(nil),              // 21: servery.plugin.v1.PollRequest
+	(*InterpretPollRequest)(nil),     // 22: servery.plugin.v1.InterpretPollRequest
+	(*Description)(nil),              // 23: servery.plugin.v1.Description
+	(*ConfigureResponse)(nil),        // 24: servery.plugin.v1.ConfigureResponse
+	(*Health)(nil),                   // 25: servery.plugin.v1.Health
+	(*DrainResponse)(nil),            // 26: servery.plugin.v1.DrainResponse
+	(*FindingsChunk)(nil),            // 27: servery.plugin.v1.FindingsChunk
+	(*RenderedChunk)(nil),            // 28: servery.plugin.v1.RenderedChunk
+	(*PublishOutcome)(nil),           // 29: servery.plugin.v1.PublishOutcome
+	(*Decision)(nil),                 // 30: servery.plugin.v1.Decision
+	(*InboundReply)(nil),             // 31: servery.plugin.v1.InboundReply
+	(*Translation)(nil),              // 32: servery.plugin.v1.Translation
+	(*ItemsOOSOutcome)(nil),          // 33: servery.plugin.v1.ItemsOOSOutcome
+	(*ActionOutcome)(nil),            // 34: servery.plugin.v1.ActionOutcome
+	(*PollResult)(nil),               // 35: servery.plugin.v1.PollResult
 }
 var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: servery.plugin.v1.Plugin.Describe:input_type -> servery.plugin.v1.DescribeRequest
@@ -127,49 +129,51 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	8,  // 8: servery.plugin.v1.Menu.Serve:input_type -> servery.plugin.v1.ServeRequest
 	9,  // 9: servery.plugin.v1.Availability.PlanStore:input_type -> servery.plugin.v1.StoreActionRequest
 	10, // 10: servery.plugin.v1.Availability.PlanItems:input_type -> servery.plugin.v1.ItemActionRequest
-	6,  // 11: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
-	11, // 12: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
-	12, // 13: servery.plugin.v1.Orders.TranslateFetched:input_type -> servery.plugin.v1.TranslateFetchedRequest
-	13, // 14: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
-	6,  // 15: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
-	14, // 16: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
-	15, // 17: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
-	6,  // 18: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
-	16, // 19: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
-	17, // 20: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
-	18, // 21: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
-	6,  // 22: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
-	19, // 23: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	20, // 24: servery.plugin.v1.Polls.Plan:input_type -> servery.plugin.v1.PollRequest
-	21, // 25: servery.plugin.v1.Polls.Interpret:input_type -> servery.plugin.v1.InterpretPollRequest
-	22, // 26: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	23, // 27: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	24, // 28: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	25, // 29: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	26, // 30: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	27, // 31: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	28, // 32: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	29, // 33: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
-	30, // 34: servery.plugin.v1.Menu.Serve:output_type -> servery.plugin.v1.InboundReply
-	29, // 35: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	29, // 36: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	28, // 37: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	31, // 38: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	31, // 39: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
-	29, // 40: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	28, // 41: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
-	29, // 42: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	29, // 43: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
-	32, // 44: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
-	29, // 45: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	29, // 46: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	29, // 47: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	33, // 48: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	33, // 49: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	29, // 50: servery.plugin.v1.Polls.Plan:output_type -> servery.plugin.v1.Decision
-	34, // 51: servery.plugin.v1.Polls.Interpret:output_type -> servery.plugin.v1.PollResult
-	26, // [26:52] is the sub-list for method output_type
-	0,  // [0:26] is the sub-list for method input_type
+	11, // 11: servery.plugin.v1.Availability.PlanBusy:input_type -> servery.plugin.v1.StoreBusyRequest
+	6,  // 12: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
+	12, // 13: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
+	13, // 14: servery.plugin.v1.Orders.TranslateFetched:input_type -> servery.plugin.v1.TranslateFetchedRequest
+	14, // 15: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
+	6,  // 16: servery.plugin.v1.Orders.InterpretAcknowledge:input_type -> servery.plugin.v1.InterpretRequest
+	15, // 17: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
+	16, // 18: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
+	6,  // 19: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
+	17, // 20: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
+	18, // 21: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
+	19, // 22: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
+	6,  // 23: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
+	20, // 24: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
+	21, // 25: servery.plugin.v1.Polls.Plan:input_type -> servery.plugin.v1.PollRequest
+	22, // 26: servery.plugin.v1.Polls.Interpret:input_type -> servery.plugin.v1.InterpretPollRequest
+	23, // 27: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	24, // 28: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	25, // 29: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	26, // 30: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	27, // 31: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	28, // 32: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	29, // 33: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	30, // 34: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	31, // 35: servery.plugin.v1.Menu.Serve:output_type -> servery.plugin.v1.InboundReply
+	30, // 36: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	30, // 37: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	30, // 38: servery.plugin.v1.Availability.PlanBusy:output_type -> servery.plugin.v1.Decision
+	29, // 39: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	32, // 40: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	32, // 41: servery.plugin.v1.Orders.TranslateFetched:output_type -> servery.plugin.v1.Translation
+	30, // 42: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	29, // 43: servery.plugin.v1.Orders.InterpretAcknowledge:output_type -> servery.plugin.v1.PublishOutcome
+	30, // 44: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	30, // 45: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	33, // 46: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	30, // 47: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	30, // 48: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	30, // 49: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	34, // 50: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	34, // 51: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	30, // 52: servery.plugin.v1.Polls.Plan:output_type -> servery.plugin.v1.Decision
+	35, // 53: servery.plugin.v1.Polls.Interpret:output_type -> servery.plugin.v1.PollResult
+	27, // [27:54] is the sub-list for method output_type
+	0,  // [0:27] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -538,6 +538,7 @@ var Menu_ServiceDesc = grpc.ServiceDesc{
 const (
 	Availability_PlanStore_FullMethodName       = "/servery.plugin.v1.Availability/PlanStore"
 	Availability_PlanItems_FullMethodName       = "/servery.plugin.v1.Availability/PlanItems"
+	Availability_PlanBusy_FullMethodName        = "/servery.plugin.v1.Availability/PlanBusy"
 	Availability_InterpretAnswer_FullMethodName = "/servery.plugin.v1.Availability/InterpretAnswer"
 )
 
@@ -552,8 +553,10 @@ type AvailabilityClient interface {
 	// PlanItems enables or disables items and options at a store.
 	// Capability item_action.
 	PlanItems(ctx context.Context, in *ItemActionRequest, opts ...grpc.CallOption) (*Decision, error)
-	// InterpretAnswer interprets the aggregator's response to either. The action is
-	// enable or disable. Errors name the objects that the platform did not change.
+	// PlanBusy says how busy a store is. Capability store_busy.
+	PlanBusy(ctx context.Context, in *StoreBusyRequest, opts ...grpc.CallOption) (*Decision, error)
+	// InterpretAnswer interprets the aggregator's response to these. The action is
+	// enable, disable, busy or normal. Errors name the objects that the platform did not change.
 	// Disabling an object that the platform does not have is not an error. Capability
 	// availability_result.
 	InterpretAnswer(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
@@ -587,6 +590,16 @@ func (c *availabilityClient) PlanItems(ctx context.Context, in *ItemActionReques
 	return out, nil
 }
 
+func (c *availabilityClient) PlanBusy(ctx context.Context, in *StoreBusyRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Availability_PlanBusy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *availabilityClient) InterpretAnswer(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PublishOutcome)
@@ -608,8 +621,10 @@ type AvailabilityServer interface {
 	// PlanItems enables or disables items and options at a store.
 	// Capability item_action.
 	PlanItems(context.Context, *ItemActionRequest) (*Decision, error)
-	// InterpretAnswer interprets the aggregator's response to either. The action is
-	// enable or disable. Errors name the objects that the platform did not change.
+	// PlanBusy says how busy a store is. Capability store_busy.
+	PlanBusy(context.Context, *StoreBusyRequest) (*Decision, error)
+	// InterpretAnswer interprets the aggregator's response to these. The action is
+	// enable, disable, busy or normal. Errors name the objects that the platform did not change.
 	// Disabling an object that the platform does not have is not an error. Capability
 	// availability_result.
 	InterpretAnswer(context.Context, *InterpretRequest) (*PublishOutcome, error)
@@ -628,6 +643,9 @@ func (UnimplementedAvailabilityServer) PlanStore(context.Context, *StoreActionRe
 }
 func (UnimplementedAvailabilityServer) PlanItems(context.Context, *ItemActionRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanItems not implemented")
+}
+func (UnimplementedAvailabilityServer) PlanBusy(context.Context, *StoreBusyRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanBusy not implemented")
 }
 func (UnimplementedAvailabilityServer) InterpretAnswer(context.Context, *InterpretRequest) (*PublishOutcome, error) {
 	return nil, status.Error(codes.Unimplemented, "method InterpretAnswer not implemented")
@@ -689,6 +707,24 @@ func _Availability_PlanItems_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Availability_PlanBusy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StoreBusyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AvailabilityServer).PlanBusy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Availability_PlanBusy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AvailabilityServer).PlanBusy(ctx, req.(*StoreBusyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Availability_InterpretAnswer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(InterpretRequest)
 	if err := dec(in); err != nil {
@@ -721,6 +757,10 @@ var Availability_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlanItems",
 			Handler:    _Availability_PlanItems_Handler,
+		},
+		{
+			MethodName: "PlanBusy",
+			Handler:    _Availability_PlanBusy_Handler,
 		},
 		{
 			MethodName: "InterpretAnswer",

@@ -27,6 +27,7 @@ const (
 	CapabilityRiderLocation    = "rider_location"
 	CapabilityRiderStatus      = "rider_status"
 	CapabilityStoreAction      = "store_action"
+	CapabilityStoreBusy        = "store_busy"
 )
 
 // methods is the capability by method of the protocol.
@@ -49,6 +50,7 @@ var methods = map[string]string{
 	"Polls.Interpret":              CapabilityPoll,
 	"Availability.PlanStore":       CapabilityStoreAction,
 	"Availability.PlanItems":       CapabilityItemAction,
+	"Availability.PlanBusy":        CapabilityStoreBusy,
 	"Availability.InterpretAnswer": CapabilityAvailability,
 	"Actions.PlanAction":           CapabilityActionPlan,
 	"Actions.InterpretResponse":    CapabilityActionResponse,
@@ -90,6 +92,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityRiderLocation, implements[RiderLocationPlanner](p))
 	add(CapabilityRiderStatus, implements[RiderStatusPlanner](p))
 	add(CapabilityStoreAction, implements[StoreActionPlanner](p))
+	add(CapabilityStoreBusy, implements[StoreBusyPlanner](p))
 	slices.Sort(has)
 	return has
 }

@@ -89,6 +89,11 @@ func (c *Client) PlanStoreAction(ctx context.Context, request *pb.StoreActionReq
 	return call(ctx, callDeadline, c.availability.PlanStore, request)
 }
 
+// PlanStoreBusy plans the notice of how busy a store is.
+func (c *Client) PlanStoreBusy(ctx context.Context, request *pb.StoreBusyRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.availability.PlanBusy, request)
+}
+
 // PlanItemAction plans the enabling or disabling of items and options.
 func (c *Client) PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.availability.PlanItems, request)

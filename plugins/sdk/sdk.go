@@ -137,15 +137,23 @@ type Unlister interface {
 	PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error)
 }
 
-// Enable and Disable are the actions for stores, items and options.
+// Enable and Disable are the actions for stores, items and options. Busy and Normal are those for the kitchens of
+// stores.
 const (
 	Enable  = "enable"
 	Disable = "disable"
+	Busy    = "busy"
+	Normal  = "normal"
 )
 
 // StoreActionPlanner opens and closes stores.
 type StoreActionPlanner interface {
 	PlanStoreAction(ctx context.Context, request *pb.StoreActionRequest) (*Decision, error)
+}
+
+// StoreBusyPlanner says that a store is busy, and when that ends. The store stays open.
+type StoreBusyPlanner interface {
+	PlanStoreBusy(ctx context.Context, request *pb.StoreBusyRequest) (*Decision, error)
 }
 
 // ItemActionPlanner enables and disables items and options, without a menu.
@@ -154,7 +162,7 @@ type ItemActionPlanner interface {
 }
 
 // AvailabilityInterpreter interprets the aggregator's response to a store or item
-// action, which is Enable or Disable. Disabling an object that the platform does
+// action, which is Enable, Disable, Busy or Normal. Disabling an object that the platform does
 // not have is not an error.
 type AvailabilityInterpreter interface {
 	InterpretAvailability(ctx context.Context, call *Call, action string, response *Response) (*PublishOutcome, error)

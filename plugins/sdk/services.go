@@ -135,6 +135,12 @@ func (a availabilityService) PlanStore(ctx context.Context, req *pb.StoreActionR
 		func(p StoreActionPlanner) (*pb.Decision, error) { return p.PlanStoreAction(ctx, req) })
 }
 
+// PlanBusy plans the notice of how busy a store is.
+func (a availabilityService) PlanBusy(ctx context.Context, req *pb.StoreBusyRequest) (*pb.Decision, error) {
+	return withCapability(a.s, CapabilityStoreBusy,
+		func(p StoreBusyPlanner) (*pb.Decision, error) { return p.PlanStoreBusy(ctx, req) })
+}
+
 // PlanItems plans the enabling or disabling of items and options.
 func (a availabilityService) PlanItems(ctx context.Context, req *pb.ItemActionRequest) (*pb.Decision, error) {
 	return withCapability(a.s, CapabilityItemAction,

@@ -61,6 +61,8 @@ type Store struct {
 	Ref             string    `json:"ref,omitempty"`
 	Open            bool      `json:"open"`
 	Unlisted        bool      `json:"unlisted,omitempty"` // removed by the merchant
+	Busy            bool      `json:"busy,omitempty"`
+	PrepMinutes     int64     `json:"prep_minutes,omitempty"` // of a busy store; 0: not given
 	MenuAt          time.Time `json:"menu_at,omitzero"`
 	Menus           int       `json:"menus"` // number of menus received
 	Items           int       `json:"dishes"`
@@ -146,6 +148,9 @@ func (s *accountState) apply(call Call, t update, size int, now time.Time) {
 	st := s.store(t.store)
 	if t.open != nil {
 		st.Open = *t.open
+	}
+	if t.pace != nil {
+		st.Busy, st.PrepMinutes = t.pace.busy, t.pace.minutes
 	}
 	if t.listed != nil {
 		st.Unlisted = !*t.listed

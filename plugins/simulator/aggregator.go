@@ -48,8 +48,15 @@ type update struct {
 	requestID    string // in a request for a customer's contact
 	open         *bool  // the store accepts orders
 	listed       *bool  // the store is visible to customers
+	pace         *pace  // how busy the store is
 	availability *availabilityChange
 	itemCount    int // number of items in a menu
+}
+
+// pace is how busy a store is.
+type pace struct {
+	busy    bool
+	minutes int64 // the preparation time of new orders; 0: not given
 }
 
 // availabilityChange enables or disables items and options.

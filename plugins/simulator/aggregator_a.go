@@ -132,6 +132,11 @@ type (
 	stateA struct {
 		Open bool `json:"open"`
 	}
+	paceA struct {
+		Busy    bool   `json:"busy"`
+		Minutes int64  `json:"prep_minutes,omitempty"`
+		Until   string `json:"until,omitempty" as:"instant"`
+	}
 	availabilityA struct {
 		Available bool     `json:"available"`
 		Products  []string `json:"products"`
@@ -149,6 +154,9 @@ var aggregatorA = aggregator{
 		})},
 		{"PUT /v2/outlets/{store}/state", CallStoreState, bodyParser(func(r *http.Request, s stateA) update {
 			return update{store: r.PathValue("store"), open: &s.Open}
+		})},
+		{"PUT /v2/outlets/{store}/pace", CallStoreState, bodyParser(func(r *http.Request, p paceA) update {
+			return update{store: r.PathValue("store"), pace: &pace{p.Busy, p.Minutes}}
 		})},
 		{"PUT /v2/outlets/{store}/listing", CallListing, bodyParser(func(r *http.Request, l listingA) update {
 			return update{store: r.PathValue("store"), listed: &l.Listed}

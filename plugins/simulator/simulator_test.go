@@ -140,6 +140,19 @@ func TestOrderShowsTheHubsUpdates(t *testing.T) {
 		"rider_status delivered"}, whats)
 }
 
+func TestStoreOfAggregatorACanBeBusy(t *testing.T) {
+	b := newHarness(t, nil)
+	b.sendMenu("a")
+	const path = "/a/v2/outlets/R-88/pace"
+	r := b.sendAsHub("7", "PUT", path, `{"busy":true,"prep_minutes":40,"until":"2026-11-21T10:00:00Z"}`)
+	require.Equal(t, 200, r.status, r.text)
+	s := b.storesOf("a")[0]
+	require.Equal(t, []any{true, true, int64(40)}, []any{s.Open, s.Busy, s.PrepMinutes})
+	require.Equal(t, 400, b.sendAsHub("7", "PUT", path, `{"busy":true,"until":"soon"}`).status)
+	require.Equal(t, 200, b.sendAsHub("7", "PUT", path, `{"busy":false}`).status)
+	require.False(t, b.storesOf("a")[0].Busy)
+}
+
 func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 	for letter, c := range map[string]struct{ state, closed, items, off string }{
 		"a": {"PUT /v2/outlets/R-88/state", `{"open":false}`, "POST /v2/outlets/R-88/availability",

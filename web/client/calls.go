@@ -394,7 +394,7 @@ func (c *Client) PostItems(ctx context.Context, body ItemAction) (answer TwiceRe
 	return answer, err
 }
 
-// PostLocation calls POST /hub/api/v1/location/: Open or close a store on platforms, or publish its menu.
+// PostLocation calls POST /hub/api/v1/location/: Open or close a store on platforms, say that it is busy, or publish its menu.
 // A status other than 200 returns an *APIError.
 func (c *Client) PostLocation(ctx context.Context, body LocationAction) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, call{"POST", "/hub/api/v1/location/", nil, body}, &answer)

@@ -39,6 +39,15 @@ type AttemptTimingMs struct {
 	Total     *json.Number `json:"total,omitzero"`
 }
 
+// BusyPlatform is described in the API reference.
+type BusyPlatform struct {
+	Actor       *string `json:"actor,omitzero"` // The actor in full, such as `key:pos`
+	Platform    string  `json:"platform"`
+	PrepMinutes *int64  `json:"prep_minutes,omitzero"` // The preparation time of new orders in minutes
+	Since       int64   `json:"since"`                 // Time of the latest request, in milliseconds since 1970
+	Until       *int64  `json:"until,omitzero"`        // Time at which the hub ends it, in milliseconds since 1970
+}
+
 // Category is described in the API reference.
 type Category struct {
 	Active       *bool              `json:"active,omitzero"`        // Whether customers can order its items
@@ -55,6 +64,7 @@ type Category struct {
 type ChannelStore struct {
 	Active          bool              `json:"active"`
 	Address         *string           `json:"address,omitzero"`
+	BusyOn          []BusyPlatform    `json:"busy_on,omitzero"` // Platforms on which the store is busy
 	City            string            `json:"city"`
 	ClosedOn        []string          `json:"closed_on,omitzero"` // Platforms on which the store is closed for orders
 	ContactPhone    *string           `json:"contact_phone,omitzero"`
@@ -680,9 +690,11 @@ type ListWebhooksQuery struct {
 // LocationAction is described in the API reference.
 type LocationAction struct {
 	Action        string    `json:"action"`
-	LocationRefID string    `json:"location_ref_id"`    // The store
-	Platforms     []string  `json:"platforms,omitzero"` // Platforms of the action, by name or alias
+	LocationRefID string    `json:"location_ref_id"`       // The store
+	Platforms     []string  `json:"platforms,omitzero"`    // Platforms of the action, by name or alias
+	PrepMinutes   *int64    `json:"prep_minutes,omitzero"` // Of `busy`: the preparation time of new orders in minutes
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
+	Until         *string   `json:"until,omitzero"` // Of `busy`: when the hub ends it, as RFC 3339 such as `2026-11-28T18:30:00Z`, between 5 minutes and 24 hours from now
 }
 
 // MenuPreview is described in the API reference.
@@ -1476,6 +1488,7 @@ type StoredPlatformPrice struct {
 type StoredStore struct {
 	Active             bool                        `json:"active"`                       // Whether the store is in operation
 	Address            *string                     `json:"address,omitzero"`             // Street address
+	BusyOn             []BusyPlatform              `json:"busy_on,omitzero"`             // Platforms on which the store is busy
 	City               string                      `json:"city"`                         // City of the store
 	ClosedOn           []StoredStoreClosedOn       `json:"closed_on,omitzero"`           // Platforms on which the store is closed for orders
 	ContactPhone       *string                     `json:"contact_phone,omitzero"`       // Phone number for customers
@@ -1495,7 +1508,7 @@ type StoredStore struct {
 	PlatformData       []StoredStorePlatformData   `json:"platform_data,omitzero"`       // How platforms identify the store
 	PlatformStatus     []StoredStorePlatformStatus `json:"platform_status,omitzero"`     // The states that platforms report for the store
 	RefID              string                      `json:"ref_id"`                       // Your identifier
-	SpecialTimings     []DateHours                 `json:"special_timings,omitzero"`     // Opening hours of dates
+	SpecialTimings     []DateHours                 `json:"special_timings,omitzero"`     // Opening hours of dates, which replace `timings` on these dates
 	Timings            []StoredStoreTimings        `json:"timings,omitzero"`             // Opening hours
 	Translations       []StoredStoreTranslations   `json:"translations,omitzero"`        // Names in other languages
 	ZipCodes           []string                    `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to

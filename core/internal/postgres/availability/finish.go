@@ -35,7 +35,7 @@ func SwitchesEnded(db *postgres.DB) calls.OnEnded {
 
 func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 	ended []calls.Ended) (events []core.Event, err error) {
-	var list []endedSwitch
+	var list, workloads []endedSwitch
 	for _, c := range ended {
 		if c.Kind != relay.StoreAction && c.Kind != relay.ItemAction || c.State == string(relay.Pending) {
 			continue
@@ -44,12 +44,20 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 		if err := json.Unmarshal([]byte(c.Payload), &t.payload); err != nil {
 			return nil, fmt.Errorf("reading a stored call: %w", err)
 		}
-		now := db.Clock().Now().Add(time.Duration(2*len(list)) * time.Microsecond) // so that ids sort by arrival
+		now := db.Clock().Now().Add(time.Duration(len(events)) * time.Microsecond) // so that ids sort by arrival
 		more, err := t.events(now)
 		if err != nil {
 			return nil, err
 		}
-		list, events = append(list, t), append(events, more...)
+		events = append(events, more...)
+		if t.payload.Workload != nil {
+			workloads = append(workloads, t)
+			continue
+		}
+		list = append(list, t)
+	}
+	if err := undoWorkloads(ctx, tx, workloads); err != nil {
+		return nil, err
 	}
 	return events, republishEnded(ctx, db, tx, list)
 }
@@ -58,7 +66,8 @@ func (t endedSwitch) events(now time.Time) ([]core.Event, error) {
 	p := &t.payload
 	o := toggle.Outcome{At: now, Done: !t.failed(), Message: t.call.Message, Switch: toggle.Switch{
 		Business: t.call.Business, StoreID: p.StoreID, StoreRef: p.StoreRefID, Platform: t.call.Platform,
-		EventAlias: t.call.SentAs, Enable: p.Enable, Source: p.Source, Reference: p.Reference,
+		EventAlias: t.call.SentAs, Enable: p.Enable, Workload: p.Workload, Source: p.Source,
+		Reference: p.Reference,
 	}}
 	if t.call.Kind == relay.StoreAction {
 		event, err := o.StoreEvent()

@@ -50,27 +50,14 @@ func (p *platformSwitch) fields() []any {
 func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
 	actor string) (accepted toggle.Accepted, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		store, err := publications.StoreID(ctx, tx, business, r.LocationRefID)
-		if err != nil {
-			return err
-		}
-		named, err := publications.ResolvePlatforms(ctx, tx, business, r.Platforms)
-		if err != nil {
-			return err
-		}
-		listed, err := publications.ListingPlatforms(ctx, tx, business, store)
+		on, err := chooseStore(ctx, tx, business, r)
 		if err != nil {
 			return err
 		}
 		request := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.SourceAPI, reference: reference,
-			actor: actor, turnOnAt: r.TurnOnAt}
-		request.selection = publications.ListedOn
-		if len(named) > 0 {
-			request.selection = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
-				postgres.Array(named)))
-		}
-		switches, err := t.switchStore(ctx, tx, business, store, request)
-		accepted = toggle.Accepted{Platforms: len(switches), Warnings: r.UnlistedWarnings(named, listed)}
+			actor: actor, turnOnAt: r.TurnOnAt, selection: on.selection}
+		switches, err := t.switchStore(ctx, tx, business, on.store, request)
+		accepted = toggle.Accepted{Platforms: len(switches), Warnings: r.UnlistedWarnings(on.named, on.listed)}
 		if err := t.notifyPlatforms(ctx, tx, box, switches, err); err != nil {
 			return err
 		}
@@ -196,6 +183,10 @@ func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platform
 		if p.Enable {
 			change.Action = "store.open"
 		}
+		if w := p.Workload; w != nil {
+			change.Action = "store." + string(p.Action())
+			change.After.(map[string]any)["workload"] = *w
+		}
 		if err := t.db.RecordAudit(ctx, tx, change); err != nil {
 			return err
 		}
@@ -207,6 +198,7 @@ func (p *platformSwitch) platformStore(at time.Time) relay.PlatformStore {
 	store := relay.PlatformStore{
 		StoreID: p.StoreID, StoreRefID: p.StoreRef, PlatformStoreID: p.platformStoreID,
 		Reference: p.Reference, Source: p.Source, Enable: p.Enable, At: at.UnixMilli(),
+		Workload: p.Workload,
 	}
 	if !p.turnOnAt.IsZero() {
 		store.TurnOnAt = p.turnOnAt.UnixMilli()

@@ -28,13 +28,13 @@ func (t Store) notifyTimer(ctx context.Context, tx bun.Conn, at time.Time) error
 	return outbox.Notify(ctx, t.db, tx, TimerChannel)
 }
 
-// EnableDue enables stores and items whose timers are due. It handles one business at a time, so
+// EnableDue enables stores and items whose timers are due, and ends workloads. It handles one business at a time, so
 // that a failure in one does not delay others. It skips rows that another transaction has locked.
 func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {
 	var due sql.NullTime
 	if err := t.db.Bun().QueryRowContext(ctx,
 		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
-			FROM item_timers))`).
+			FROM item_timers), (SELECT min(until_at) FROM store_workloads WHERE until_at IS NOT NULL))`).
 		Scan(&due); err != nil {
 		return 0, next, fmt.Errorf("reading timed availability changes: %w", err)
 	}
@@ -44,14 +44,14 @@ func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.
 	var businesses []core.BusinessID
 	if err := t.db.Bun().
 		NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id
-			FROM item_timers WHERE turn_on_at <= ?0`,
+			FROM item_timers WHERE turn_on_at <= ?0 UNION SELECT business_id FROM store_workloads WHERE until_at <= ?0`,
 			t.db.Clock().Now()).Scan(ctx, &businesses); err != nil {
 		return 0, due.Time, fmt.Errorf("reading timed availability changes: %w", err)
 	}
 	var failures []error
 	for _, business := range businesses {
 		for _, turnOn := range []func(context.Context, core.BusinessID, int) (int, error){t.turnOnStores,
-			t.turnOnItems} {
+			t.turnOnItems, t.endWorkloads} {
 			n, err := turnOn(ctx, business, limit)
 			turned, failures = turned+n, append(failures, err)
 		}

@@ -270,6 +270,7 @@ type StoreRow struct {
 	Timings            json.RawMessage `bun:"timings"`
 	SpecialTimings     json.RawMessage `bun:"special_timings"`
 	ClosedOn           json.RawMessage `bun:"closed_on"`
+	BusyOn             json.RawMessage `bun:"busy_on"`
 	PlatformStatus     json.RawMessage `bun:"platform_status"`
 }
 
@@ -279,7 +280,7 @@ var (
 	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
 	PlatformStatus   = bun.Safe(queries.With("platform_status", nil))
 	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn,
-		"platform_status": PlatformStatus}))
+		"busy_on": bun.Safe(queries.With("busy_on", nil)), "platform_status": PlatformStatus}))
 )
 
 // Stored converts a row to a store.
@@ -305,7 +306,7 @@ func (r StoreRow) Stored() (store.Stored, error) {
 		raw  json.RawMessage
 		into any
 	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings},
-		{r.SpecialTimings, &s.SpecialTimings}, {r.ClosedOn, &s.ClosedOn}, {r.PlatformStatus, &s.PlatformStatus}} {
+		{r.SpecialTimings, &s.SpecialTimings}, {r.ClosedOn, &s.ClosedOn}, {r.BusyOn, &s.BusyOn}, {r.PlatformStatus, &s.PlatformStatus}} {
 		if column.raw == nil {
 			continue
 		}

@@ -16,6 +16,23 @@
     WHERE switch.business_id = stores.business_id AND switch.store_id = stores.id AND NOT switch.open
 )
 
+-- name: busy_on
+-- The platforms on which a row of stores is busy (store.PlatformBusy).
+(
+    SELECT json_agg(
+        json_build_object(
+            'platform', workload.platform,
+            'prep_minutes', workload.prep_minutes,
+            'actor', workload.actor,
+            'since', floor(extract(epoch FROM workload.at) * 1000),
+            'until', coalesce(floor(extract(epoch FROM workload.until_at) * 1000), 0)
+        )
+        ORDER BY workload.platform
+    )
+    FROM store_workloads workload
+    WHERE workload.business_id = stores.business_id AND workload.store_id = stores.id
+)
+
 -- name: platform_status
 -- The reports of platforms about a row of stores (store.PlatformStatus).
 (
@@ -59,6 +76,7 @@ platform_data,
 timings,
 special_timings,
 ?closed_on AS closed_on,
+?busy_on AS busy_on,
 ?platform_status AS platform_status
 
 -- name: naming

@@ -1,0 +1,92 @@
+-- name: set_workload
+-- Makes a store busy on platforms, or ends that. Returns the platforms, and whether each state has changed.
+WITH
+chosen AS (
+    SELECT store.business_id, store.id, platform.name
+    FROM stores store
+    JOIN platforms platform ON platform.business_id = store.business_id
+    WHERE store.business_id = ?business AND store.id = ?store AND ?which
+),
+put AS (
+    INSERT INTO store_workloads AS workload (
+        business_id, store_id, platform, prep_minutes, until_at, actor, reference, at
+    )
+    SELECT
+        business_id,
+        id,
+        name,
+        ?prep_minutes,
+        ?until::timestamptz,
+        ?actor,
+        ?reference::uuid,
+        ?now::timestamptz
+    FROM chosen
+    WHERE ?busy
+    ORDER BY name
+    ON CONFLICT (business_id, store_id, platform) DO UPDATE
+    SET
+        prep_minutes = excluded.prep_minutes,
+        until_at = excluded.until_at,
+        actor = excluded.actor,
+        reference = excluded.reference,
+        at = excluded.at
+),
+ended AS (
+    DELETE FROM store_workloads workload
+    USING chosen
+    WHERE NOT ?busy
+        AND workload.business_id = chosen.business_id
+        AND workload.store_id = chosen.id
+        AND workload.platform = chosen.name
+)
+-- The statement sees the workloads as they were before it.
+SELECT
+    ?columns,
+    ?actor,
+    ?reference::uuid,
+    CASE
+        WHEN ?busy THEN (earlier.store_id, earlier.prep_minutes, earlier.until_at)
+            IS DISTINCT FROM (chosen.id, ?prep_minutes, ?until::timestamptz)
+        ELSE earlier.store_id IS NOT NULL
+    END
+FROM chosen
+JOIN stores store ON store.business_id = chosen.business_id AND store.id = chosen.id
+JOIN platforms platform ON platform.business_id = chosen.business_id AND platform.name = chosen.name
+LEFT JOIN store_workloads earlier
+    ON earlier.business_id = chosen.business_id AND earlier.store_id = chosen.id AND earlier.platform = chosen.name
+ORDER BY platform.name
+
+-- name: end_workloads
+-- Ends the workloads that are due.
+WITH
+due AS (
+    SELECT business_id, store_id, platform
+    FROM store_workloads
+    WHERE until_at <= ?now AND business_id = ?business
+    ORDER BY until_at
+    LIMIT ?limit
+    FOR UPDATE SKIP LOCKED
+),
+ended AS (
+    DELETE FROM store_workloads workload
+    USING due
+    WHERE workload.business_id = due.business_id
+        AND workload.store_id = due.store_id
+        AND workload.platform = due.platform
+    RETURNING workload.*
+)
+SELECT ?columns, ended.actor, ended.reference, true
+FROM ended
+JOIN stores store ON store.business_id = ended.business_id AND store.id = ended.store_id
+JOIN platforms platform ON platform.business_id = ended.business_id AND platform.name = ended.platform
+ORDER BY ended.business_id, ended.store_id, ended.platform
+
+-- name: undo_workloads
+-- Forgets workloads whose calls failed, unless a later request has set them again.
+DELETE FROM store_workloads workload
+USING unnest(?businesses::bigint[], ?stores::bigint[], ?platforms::text[], ?references::uuid[])
+    AS failed (business, store, platform, reference)
+WHERE workload.business_id = failed.business
+    AND workload.store_id = failed.store
+    AND workload.platform = failed.platform
+    AND workload.reference = failed.reference
