@@ -50,10 +50,30 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At,
 			TurnOnAt: p.TurnOnAt})
 	}
-	items, options := p.SentRefIDs()
-	return plugin.PlanItemAction(ctx, subject, &pb.ItemActionRequest{
-		StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable, ItemRefIds: items,
-		OptionRefIds: options, ChangedAt: p.At, TurnOnAt: p.TurnOnAt})
+	request := &pb.ItemActionRequest{StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable,
+		ChangedAt: p.At, TurnOnAt: p.TurnOnAt}
+	request.ItemRefIds, request.OptionRefIds = p.SentRefIDs()
+	if h.hasCapability(call.Plugin, sdk.CapabilityItemActionFull) {
+		if err := h.addUnavailable(ctx, call, p.StoreID, request); err != nil {
+			return nil, err
+		}
+	}
+	return plugin.PlanItemAction(ctx, subject, request)
+}
+
+// maxUnavailable bounds the unavailable items, and the options, of a request.
+const maxUnavailable = 5000
+
+// addUnavailable adds all unavailable items and options to a request, unless there are too many.
+func (h *Host) addUnavailable(ctx context.Context, call relay.Call, store int64, r *pb.ItemActionRequest) error {
+	items, options, err := h.config.Availability.Unavailable(ctx, call.Business, store, call.Platform, maxUnavailable+1)
+	if err != nil {
+		return err
+	}
+	if len(items) <= maxUnavailable && len(options) <= maxUnavailable {
+		r.Complete, r.UnavailableItemRefIds, r.UnavailableOptionRefIds = true, items, options
+	}
+	return nil
 }
 
 // maxMenuRetries bounds the retries to enable what a platform does not have yet. Its menu is pending, and is usually

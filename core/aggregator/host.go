@@ -31,16 +31,17 @@ const (
 
 // Config configures a Host. Tracer, Watcher and Hidden are optional.
 type Config struct {
-	Dir       string   // of the plugins, one directory each
-	Hidden    []string // directories that plugins cannot see
-	Registry  Registry
-	Reports   Reports
-	Platforms Platforms
-	Observer  pluginhost.Observer
-	Clock     core.Clock
-	Watcher   pluginhost.Watcher
-	Tracer    *core.Tracer
-	Log       *slog.Logger
+	Dir          string   // of the plugins, one directory each
+	Hidden       []string // directories that plugins cannot see
+	Registry     Registry
+	Reports      Reports
+	Platforms    Platforms
+	Availability Availability
+	Observer     pluginhost.Observer
+	Clock        core.Clock
+	Watcher      pluginhost.Watcher
+	Tracer       *core.Tracer
+	Log          *slog.Logger
 }
 
 // Host runs the plugins of a hub: those that are installed here and enabled in the registry.

@@ -74,6 +74,14 @@ type Reports interface {
 	IsSetAside(ctx context.Context, request pluginhost.Request) (bool, error)
 }
 
+// Availability reads what stores do not sell now.
+type Availability interface {
+	// Unavailable returns the ref_ids of the items and options of a platform that are unavailable at a store, sorted,
+	// and at most limit of each.
+	Unavailable(ctx context.Context, business core.BusinessID, store int64, platform string,
+		limit int) (items, options []string, err error)
+}
+
 // Platforms reads the platforms of businesses.
 type Platforms interface {
 	// Lookup returns the plugin that serves a platform, and its settings.

@@ -78,6 +78,13 @@ func sampleRequests(about *sdk.Description) []Request {
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
 			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
 	}
+	if slices.Contains(about.GetCapabilities(), sdk.CapabilityItemActionFull) {
+		full := &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1"}, Complete: true,
+			UnavailableItemRefIds: []string{"I 2/3", "I-1"}, UnavailableOptionRefIds: []string{"O-1"}}
+		list = append(list, Request{"Availability.PlanItems", full},
+			Request{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", Available: true,
+				OptionRefIds: []string{"O-1"}, Complete: true}})
+	}
 	list = append(list, samplePollRequests(about, response)...)
 	list = append(list, sampleServed(about)...)
 	for _, request := range sampleInbound(about) {

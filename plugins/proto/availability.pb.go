@@ -216,8 +216,14 @@ type ItemActionRequest struct {
 	OptionRefIds    []string               `protobuf:"bytes,6,rep,name=option_ref_ids,json=optionRefIds,proto3" json:"option_ref_ids,omitempty"`
 	ChangedAt       int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds
 	TurnOnAt        int64                  `protobuf:"varint,8,opt,name=turn_on_at,json=turnOnAt,proto3" json:"turn_on_at,omitempty"`  // of disabling: when the hub enables them again, as in StoreActionRequest
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// For plugins with the capability item_action_full: whether the next fields have all items and options of the
+	// platform that are unavailable at the store now, at most 5,000 each. A later attempt of the same call can have
+	// others. If there are more, complete is false.
+	Complete                bool     `protobuf:"varint,9,opt,name=complete,proto3" json:"complete,omitempty"`
+	UnavailableItemRefIds   []string `protobuf:"bytes,10,rep,name=unavailable_item_ref_ids,json=unavailableItemRefIds,proto3" json:"unavailable_item_ref_ids,omitempty"`       // sorted
+	UnavailableOptionRefIds []string `protobuf:"bytes,11,rep,name=unavailable_option_ref_ids,json=unavailableOptionRefIds,proto3" json:"unavailable_option_ref_ids,omitempty"` // sorted
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *ItemActionRequest) Reset() {
@@ -306,6 +312,27 @@ func (x *ItemActionRequest) GetTurnOnAt() int64 {
 	return 0
 }
 
+func (x *ItemActionRequest) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *ItemActionRequest) GetUnavailableItemRefIds() []string {
+	if x != nil {
+		return x.UnavailableItemRefIds
+	}
+	return nil
+}
+
+func (x *ItemActionRequest) GetUnavailableOptionRefIds() []string {
+	if x != nil {
+		return x.UnavailableOptionRefIds
+	}
+	return nil
+}
+
 var File_servery_plugin_v1_availability_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_availability_proto_rawDesc = "" +
@@ -330,7 +357,7 @@ const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"\fprep_minutes\x18\x05 \x01(\x03R\vprepMinutes\x12\x14\n" +
 	"\x05until\x18\x06 \x01(\x03R\x05until\x12\x1d\n" +
 	"\n" +
-	"changed_at\x18\a \x01(\x03R\tchangedAt\"\xb1\x02\n" +
+	"changed_at\x18\a \x01(\x03R\tchangedAt\"\xc3\x03\n" +
 	"\x11ItemActionRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -343,7 +370,11 @@ const file_servery_plugin_v1_availability_proto_rawDesc = "" +
 	"\n" +
 	"changed_at\x18\a \x01(\x03R\tchangedAt\x12\x1c\n" +
 	"\n" +
-	"turn_on_at\x18\b \x01(\x03R\bturnOnAtB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"turn_on_at\x18\b \x01(\x03R\bturnOnAt\x12\x1a\n" +
+	"\bcomplete\x18\t \x01(\bR\bcomplete\x127\n" +
+	"\x18unavailable_item_ref_ids\x18\n" +
+	" \x03(\tR\x15unavailableItemRefIds\x12;\n" +
+	"\x1aunavailable_option_ref_ids\x18\v \x03(\tR\x17unavailableOptionRefIdsB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_availability_proto_rawDescOnce sync.Once

@@ -551,7 +551,8 @@ type AvailabilityClient interface {
 	// PlanStore opens or closes a store. Capability store_action.
 	PlanStore(ctx context.Context, in *StoreActionRequest, opts ...grpc.CallOption) (*Decision, error)
 	// PlanItems enables or disables items and options at a store.
-	// Capability item_action.
+	// Capability item_action. With item_action_full, the request also has all that
+	// are unavailable.
 	PlanItems(ctx context.Context, in *ItemActionRequest, opts ...grpc.CallOption) (*Decision, error)
 	// PlanBusy says how busy a store is. Capability store_busy.
 	PlanBusy(ctx context.Context, in *StoreBusyRequest, opts ...grpc.CallOption) (*Decision, error)
@@ -619,7 +620,8 @@ type AvailabilityServer interface {
 	// PlanStore opens or closes a store. Capability store_action.
 	PlanStore(context.Context, *StoreActionRequest) (*Decision, error)
 	// PlanItems enables or disables items and options at a store.
-	// Capability item_action.
+	// Capability item_action. With item_action_full, the request also has all that
+	// are unavailable.
 	PlanItems(context.Context, *ItemActionRequest) (*Decision, error)
 	// PlanBusy says how busy a store is. Capability store_busy.
 	PlanBusy(context.Context, *StoreBusyRequest) (*Decision, error)

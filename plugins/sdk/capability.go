@@ -9,6 +9,7 @@ const (
 	CapabilityActionResponse   = "action_response"
 	CapabilityAvailability     = "availability_result"
 	CapabilityItemAction       = "item_action"
+	CapabilityItemActionFull   = "item_action_full"
 	CapabilityMenuCheck        = "menu_check"
 	CapabilityMenuContext      = "menu_check_context"
 	CapabilityMenuRender       = "menu_render"
@@ -74,6 +75,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityActionResponse, implements[ResponseInterpreter](p))
 	add(CapabilityAvailability, implements[AvailabilityInterpreter](p))
 	add(CapabilityItemAction, implements[ItemActionPlanner](p))
+	add(CapabilityItemActionFull, implements[FullItemActionPlanner](p))
 	add(CapabilityMenuCheck, implements[MenuChecker](p) || implements[MenuContextChecker](p))
 	add(CapabilityMenuContext, implements[MenuContextChecker](p))
 	add(CapabilityMenuRender, implements[MenuRenderer](p))
@@ -109,6 +111,6 @@ func knownCapability(name string) bool {
 			return true
 		}
 	}
-	// Of parts of Menu.CheckItems and Orders.PlanStatus.
-	return name == CapabilityMenuContext || name == CapabilityOrderPreparing
+	// Of parts of Menu.CheckItems, Orders.PlanStatus and Availability.PlanItems.
+	return name == CapabilityMenuContext || name == CapabilityOrderPreparing || name == CapabilityItemActionFull
 }

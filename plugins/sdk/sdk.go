@@ -161,6 +161,13 @@ type ItemActionPlanner interface {
 	PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error)
 }
 
+// FullItemActionPlanner plans the same for an aggregator that replaces all unavailable items at once. The request is
+// complete. If more than 5,000 are unavailable, it is not, and PlanItemAction receives it.
+type FullItemActionPlanner interface {
+	ItemActionPlanner
+	PlanFullItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error)
+}
+
 // AvailabilityInterpreter interprets the aggregator's response to a store or item
 // action, which is Enable, Disable, Busy or Normal. Disabling an object that the platform does
 // not have is not an error.

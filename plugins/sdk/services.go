@@ -143,8 +143,12 @@ func (a availabilityService) PlanBusy(ctx context.Context, req *pb.StoreBusyRequ
 
 // PlanItems plans the enabling or disabling of items and options.
 func (a availabilityService) PlanItems(ctx context.Context, req *pb.ItemActionRequest) (*pb.Decision, error) {
-	return withCapability(a.s, CapabilityItemAction,
-		func(p ItemActionPlanner) (*pb.Decision, error) { return p.PlanItemAction(ctx, req) })
+	return withCapability(a.s, CapabilityItemAction, func(p ItemActionPlanner) (*pb.Decision, error) {
+		if full, ok := p.(FullItemActionPlanner); ok && req.GetComplete() {
+			return full.PlanFullItemAction(ctx, req)
+		}
+		return p.PlanItemAction(ctx, req)
+	})
 }
 
 // InterpretAnswer interprets the aggregator's response to a store or item action.

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/plugintap"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -57,8 +58,8 @@ func OpenPlugins(ctx context.Context, c PluginsConfig, db *postgres.DB) (*aggreg
 	metrics, stored := newPluginMetrics(), calls.NewPlugins(db)
 	host, err := aggregator.Open(ctx, aggregator.Config{
 		Dir: c.Dir, Hidden: c.Hidden, Registry: stored, Reports: stored, Platforms: platforms.New(db),
-		Observer: metrics, Clock: db.Clock(), Watcher: plugintap.Watcher{Dir: c.Dir, Log: c.Log}, Tracer: c.Tracer,
-		Log: c.Log,
+		Availability: availability.New(db), Observer: metrics, Clock: db.Clock(),
+		Watcher: plugintap.Watcher{Dir: c.Dir, Log: c.Log}, Tracer: c.Tracer, Log: c.Log,
 	})
 	return host, metrics, err
 }

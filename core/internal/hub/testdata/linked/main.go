@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -18,6 +19,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		Id: "linked", Version: "1.0.0", DisplayName: "Aggregator with links",
 		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"127.0.0.1"}}},
 		Secrets:   []*pb.Secret{{Name: "webhook_key"}, {Name: "api_key"}},
+		Actions:   []*pb.ActionOffer{{Name: "double", Title: "Double the order"}},
 		Inbound: []*pb.Inbound{{Kind: "events", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
 			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "webhook_key", OrderId: "/id"}},
 		SettingsSchema: []byte(`{"type":"object","examples":[{}]}`),
@@ -80,11 +82,49 @@ func (plugin) TranslateFetched(_ context.Context, _ *sdk.Call, _ *sdk.InboundReq
 		Customer: &pb.Customer{Name: fetched.Name}, Items: []*pb.OrderItem{{RefId: fetched.Item, Quantity: 1}}})
 }
 
+// PlanAction asks for twice as much.
+func (plugin) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.Decision, error) {
+	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/orders/" + r.GetOrder().GetPlatformOrderId() +
+		"/double"})
+}
+
+// InterpretResponse reads the changed order, whose change has the id of the order.
+func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
+	response *sdk.Response) (*sdk.ActionOutcome, error) {
+	var changed struct {
+		ID, Store, Item string
+		Quantity        int64
+	}
+	if err := sdk.ReadJSON("response", response.GetBody(), &changed); err != nil {
+		return nil, err
+	}
+	if changed.ID == "" {
+		return nil, sdk.Refusef("response: id is required")
+	}
+	return &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Action: action, PlatformOrderId: changed.ID,
+		OrderUpdate: &sdk.OrderUpdate{PlatformOrderId: changed.ID, ChangeId: changed.ID, Reason: "doubled",
+			Order: &sdk.NewOrder{PlatformOrderId: changed.ID, StoreRefId: changed.Store, DeliveryType: "self",
+				Items: []*pb.OrderItem{{RefId: changed.Item, Quantity: changed.Quantity}}}}}, nil
+}
+
 // PlanStoreAction names the menu by the ids that an event and the last response had.
 func (plugin) PlanStoreAction(_ context.Context, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	call := r.GetCall()
 	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menus/"+sdk.Value(call, "menu_id")+"/"+sdk.Value(call, "revision")+
 		"/"+sdk.Value(call, "last_event"), map[string]bool{"open": r.GetOpen()}))
+}
+
+// PlanItemAction names the items that change.
+func (plugin) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/items", map[string]any{"items": r.GetItemRefIds(),
+		"on": r.GetAvailable()}))
+}
+
+// PlanFullItemAction replaces all unavailable items and options.
+func (plugin) PlanFullItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+	items, options := r.GetUnavailableItemRefIds(), r.GetUnavailableOptionRefIds()
+	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "PUT",
+		Path: "/unavailable/items=" + strings.Join(items, ",") + "/options=" + strings.Join(options, ",")})
 }
 
 // InterpretAvailability keeps the revision of the response. Without one it is removed.
