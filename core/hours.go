@@ -151,8 +151,8 @@ func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Durati
 	return false, 0
 }
 
-// withinSlots reports whether a time since midnight is within slots of the same day, or else of the day before, and how
-// long ago the slot began.
+// withinSlots reports whether a time since midnight is within slots of the same day, or else of the day before. It
+// also returns how long ago the slot began.
 func withinSlots(slots []HoursSlot, now time.Duration, sameDay bool) (within bool, ago time.Duration) {
 	for _, slot := range slots {
 		start, end := slot.bounds()

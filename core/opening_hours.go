@@ -125,7 +125,7 @@ func (h OpeningHours) DatesFrom(local time.Time) []DateHours {
 	return list
 }
 
-// daysWithoutDate returns how many days before a local time had no hours of their own, at most MaxDates.
+// daysWithoutDate returns how many days before a local time were not listed, at most MaxDates.
 func (h OpeningHours) daysWithoutDate(local time.Time) (days int) {
 	for days < MaxDates && h.On(local.AddDate(0, 0, -days-1)) == nil {
 		days++

@@ -17,7 +17,8 @@ func TestHoursOfDatesReplaceThoseOfTheWeek(t *testing.T) {
 		return list
 	}
 	week := OpeningHours{Week: []DayHours{ // 2026-12-25 is a Friday
-		{"thursday", slots("18:00", "02:00")}, {"friday", slots("09:00", "17:00")}, {"saturday", slots("09:00", "12:00")}}}
+		{"thursday", slots("18:00", "02:00")}, {"friday", slots("09:00", "17:00")},
+		{"saturday", slots("09:00", "12:00")}}}
 	with := func(dates ...DateHours) OpeningHours { return OpeningHours{week.Week, dates} }
 	closed := DateHours{Date: "2026-12-25", Closed: true, Reason: "Christmas"}
 	late := DateHours{Date: "2026-12-25", Slots: slots("12:00", "14:00", "20:00", "03:00")}
@@ -39,10 +40,12 @@ func TestHoursOfDatesReplaceThoseOfTheWeek(t *testing.T) {
 		{"at the end past midnight", with(late), "2026-12-26 03:00", false, 0},
 		{"into a closed date", with(late, DateHours{Date: "2026-12-26", Closed: true}), "2026-12-26 01:00", true,
 			5 * time.Hour},
-		{"the evening before is closed", with(DateHours{Date: "2026-12-24", Closed: true}), "2026-12-25 01:00", false, 0},
+		{"the evening before is closed", with(DateHours{Date: "2026-12-24", Closed: true}), "2026-12-25 01:00", false,
+			0},
 		{"a past date", with(DateHours{Date: "2025-12-25", Closed: true}), "2026-12-25 10:00", true, time.Hour},
 		{"only closed dates", OpeningHours{Dates: []DateHours{closed}}, "2026-12-25 10:00", false, 0},
-		{"after the only closed date", OpeningHours{Dates: []DateHours{closed}}, "2026-12-27 01:00", true, 25 * time.Hour},
+		{"after the only closed date", OpeningHours{Dates: []DateHours{closed}}, "2026-12-27 01:00", true,
+			25 * time.Hour},
 		{"only the hours of a date", OpeningHours{Dates: []DateHours{late}}, "2026-12-25 18:00", false, 0},
 	} {
 		at, err := time.Parse("2006-01-02 15:04", c.at)

@@ -94,13 +94,13 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT min(extract(epoch FROM opening.at - date_trunc('minute', local)))::bigint / 60
     FROM (
-        -- On a date with hours of its own.
+        -- On a listed date.
         SELECT day.key::date + slot.start_time::time AS at
         FROM jsonb_each(special) day
         CROSS JOIN LATERAL jsonb_to_recordset(day.value) AS slot (start_time text)
         WHERE day.key >= to_char(local, 'YYYY-MM-DD')
         UNION ALL
-        -- On each weekday, on the first date without hours of its own.
+        -- On each weekday, on the first date that is not listed.
         SELECT date.at
         FROM (
             SELECT

@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// postLocation opens or closes a store on platforms, says how busy it is, or publishes its menu there. It stores the change and responds;
-// the platforms follow.
+// postLocation opens or closes a store on platforms, says how busy it is, or publishes its menu there. It stores the
+// change and responds; the platforms follow.
 func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {

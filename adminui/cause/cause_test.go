@@ -383,6 +383,9 @@ func TestStoreStateIsExplained(t *testing.T) {
 			o.Timings = hours("saturday", "18:00:00",
 				"02:00:00")
 		}), ui.Warn, "closed"},
+		"closed on a date": {listed(func(o *store.Object) {
+			o.SpecialTimings = []core.DateHours{{Date: now.Format(time.DateOnly), Closed: true, Reason: "Inventory"}}
+		}), ui.Warn, "closed"},
 		"live": {listed(func(*store.Object) {}), ui.OK, "accepts orders on web"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,7 @@ func StoreBusy(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 	return causes
 }
 
-// busyText describes who made a store busy, with a placeholder for the platforms.
+// busyText describes who set a store to busy, with a placeholder for the platforms.
 func busyText(b store.PlatformBusy, zone *time.Location) string {
 	sentence := fmt.Sprintf(text.CauseBusyOn, "%s", strings.ReplaceAll(ActorName(b.Actor), "%", "%%"),
 		formatTime(time.UnixMilli(b.Since), zone))

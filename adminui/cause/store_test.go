@@ -2,6 +2,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -144,4 +145,45 @@ func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	starting := Store(s, both, both, true, since)
 	require.Equal(t, ui.Warn, starting.State, "the first publishing is no error")
 	require.Contains(t, starting.Text, "being published for the first time")
+}
+
+func TestHoursOfADateExplainAClosedStore(t *testing.T) {
+	now := time.Date(2026, 12, 25, 20, 0, 0, 0, time.UTC)
+	for want, date := range map[string]core.DateHours{
+		"Opening hours on Fri 25 Dec 2026 (Christmas): closed.": {Date: "2026-12-25", Closed: true,
+			Reason: "Christmas"},
+		"Opening hours on Fri 25 Dec 2026: 10:00–14:00.": {Date: "2026-12-25",
+			Slots: []core.HoursSlot{{StartTime: "10:00:00", EndTime: "14:00:00"}}},
+		"Opening hours: Sun 01:00–02:00.": {Date: "2026-12-24", Closed: true},
+	} {
+		closed := openStore(func(s *store.Stored) {
+			s.Timings = []store.Timing{{Day: "sunday",
+				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+			s.SpecialTimings = []core.DateHours{date}
+		})
+		cause := Store(closed, []string{"tasty"}, nil, false, now)
+		require.Equal(t, ui.Warn, cause.State)
+		require.Equal(t, want, cause.Detail)
+	}
+}
+
+func TestBusyStoreIsExplainedByPlatforms(t *testing.T) {
+	at := since.UnixMilli()
+	s := openStore(func(s *store.Stored) {
+		s.IncludedPlatforms = []string{"tasty", "web", "app"}
+		s.BusyOn = []store.PlatformBusy{
+			{Platform: "app", PrepMinutes: 40, Actor: "key:100%s", Since: at, Until: at + 3_600_000},
+			{Platform: "elsewhere", Actor: "key:pos", Since: at}, {Platform: "tasty", Actor: "key:pos", Since: at},
+			{Platform: "web", Actor: "key:pos", Since: at}}
+	})
+	var texts []string
+	for _, c := range StoreBusy(s, time.UTC) {
+		require.Equal(t, ui.Warn, c.State)
+		texts = append(texts, c.Text)
+	}
+	require.Len(t, texts, 2)
+	require.Contains(t, texts[0], "busy on app, set by")
+	require.Contains(t, texts[0], "100%s")
+	require.Contains(t, texts[0], "New orders take 40 minutes. This ends automatically on 21 Nov at 10:30 UTC.")
+	require.Contains(t, texts[1], "busy on tasty and web, set by")
 }

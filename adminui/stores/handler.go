@@ -241,8 +241,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests, hours: hoursOf(s.OpeningHours(), v.Now.In(v.Zone)),
-		facts: facts(v, s, updated), diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
+	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests,
+		hours: hoursOf(s.OpeningHours(), v.Now.In(v.Zone)), facts: facts(v, s, updated),
+		diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
 	if raw, err := recordOf(s); err == nil {
 		view.record = ui.PayloadOf("record", text.StoreRecord, raw, ui.MaxShown,
 			v.Link(fmt.Sprintf("stores/%d/record.json", id)))

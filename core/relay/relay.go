@@ -35,7 +35,8 @@ const (
 	Poll Kind = "poll"
 	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"
-	// StoreAction opens or closes a store, or says that it is busy. ItemAction enables or disables its items and options.
+	// StoreAction opens or closes a store, or says that it is busy. ItemAction enables or disables its items and
+	// options.
 	StoreAction Kind = "store_action"
 	ItemAction  Kind = "item_action"
 )

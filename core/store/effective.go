@@ -87,7 +87,8 @@ func effective(s Stored, p StoreContext, local time.Time) Effective {
 		MinDeliveryTime: s.MinDeliveryTime,
 		MinOrderValue:   s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active,
 		OrderingEnabled: *s.OrderingEnabled,
-		OpenNow:         open, Timings: s.Timings, SpecialTimings: s.SpecialTimings, ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
+		OpenNow:         open, Timings: s.Timings, SpecialTimings: s.SpecialTimings,
+		ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
 	}
 	for _, closing := range s.ClosedOn {

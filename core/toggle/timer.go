@@ -10,10 +10,10 @@ import (
 
 // TimerStorage stores when to enable stores, items and options again. Replicas share it.
 type TimerStorage interface {
-	// EnableDue enables what is due, and ends due workloads, at most limit for each business. Each is enabled once, in its own transaction,
-	// even if replicas run at the same time. A failed one is retried by the next call and does not delay others.
-	// EnableDue returns the number enabled. If that is 0, it also returns the next due time, or the zero time if none
-	// is pending.
+	// EnableDue enables what is due, and ends due workloads, at most limit for each business. Each is enabled once, in
+	// its own transaction, even if replicas run at the same time. A failed one is retried by the next call and does not
+	// delay others. EnableDue returns the number enabled. If that is 0, it also returns the next due time, or the zero
+	// time if none is pending.
 	EnableDue(ctx context.Context, limit int) (enabled int, next time.Time, err error)
 }
 

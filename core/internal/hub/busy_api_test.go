@@ -56,7 +56,8 @@ func TestBusyStoreIsReportedUntilItsEnd(t *testing.T) {
 func TestBusyStoreBecomesNormalOnRequest(t *testing.T) {
 	s := newToggleClient(t)
 	for range 2 { // an unchanged state is reported too
-		reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"busy","platforms":["aggregator-a"]}`)
+		reference := s.postToggle(locationRoute,
+			`{"location_ref_id":"s1","action":"busy","platforms":["aggregator-a"]}`)
 		require.Equal(t, true, s.awaitOutcomes("store_action", reference, 1)["aggregator-a"]["status"])
 		require.True(t, s.aggregatorStore("aggregator-a").Busy)
 	}
@@ -64,7 +65,8 @@ func TestBusyStoreBecomesNormalOnRequest(t *testing.T) {
 	require.Equal(t, 1, audited["store.busy"], "only a change is audited")
 	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"normal","until":"ignored"}`)
 	outcomes := s.awaitOutcomes("store_action", reference, 5)
-	require.Equal(t, []any{"normal", true}, []any{outcomes["aggregator-a"]["action"], outcomes["aggregator-a"]["status"]})
+	there := outcomes["aggregator-a"]
+	require.Equal(t, []any{"normal", true}, []any{there["action"], there["status"]})
 	require.False(t, s.aggregatorStore("aggregator-a").Busy)
 	require.Empty(t, s.busyOn())
 	require.Equal(t, 1, s.auditActions()["store.normal"])
@@ -73,7 +75,8 @@ func TestBusyStoreBecomesNormalOnRequest(t *testing.T) {
 // auditActions counts the audit entries by action.
 func (s *toggleClient) auditActions() map[string]int {
 	s.t.Helper()
-	rows, err := s.hub.db.Bun().Query(`SELECT action, count(*) FROM audit WHERE business_id = ? GROUP BY 1`, s.tenant.ID)
+	rows, err := s.hub.db.Bun().Query(`SELECT action, count(*) FROM audit WHERE business_id = ? GROUP BY 1`,
+		s.tenant.ID)
 	require.NoError(s.t, err)
 	defer rows.Close()
 	counts := map[string]int{}
@@ -89,11 +92,13 @@ func (s *toggleClient) auditActions() map[string]int {
 func TestInvalidBusyRequestsNameTheField(t *testing.T) {
 	s := newMenuClient(t, unlimited)
 	for fields, wrong := range map[string]string{
-		`"prep_minutes":181`:             "prep_minutes must be at most 180, not 181",
-		`"prep_minutes":-1`:              "prep_minutes must be a positive whole number",
-		`"until":"tomorrow"`:             `until must be a time as RFC 3339, such as 2026-11-28T18:30:00Z, not "tomorrow"`,
+		`"prep_minutes":181`: "prep_minutes must be at most 180, not 181",
+		`"prep_minutes":-1`:  "prep_minutes must be a positive whole number",
+		`"until":"tomorrow"`: `until must be a time as RFC 3339, such as 2026-11-28T18:30:00Z, ` +
+			`not "tomorrow"`,
 		`"until":"2020-01-01T00:00:00Z"`: "until must be between 5 minutes and 24 hours from now",
 	} {
-		requireEnvelope(t, s.send("POST", locationRoute, `{"location_ref_id":"s1","action":"busy",`+fields+`}`), 400, wrong)
+		r := s.send("POST", locationRoute, `{"location_ref_id":"s1","action":"busy",`+fields+`}`)
+		requireEnvelope(t, r, 400, wrong)
 	}
 }

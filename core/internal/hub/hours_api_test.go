@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -8,7 +9,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/presence"
 )
+
+func TestSilenceUsesTheHoursOfDates(t *testing.T) {
+	noon := time.Date(2026, 12, 25, 12, 0, 0, 0, time.UTC)
+	s := presence.Store{LocalTime: noon, Timings: []byte(`[]`),
+		SpecialTimings: []byte(`[{"date":"2026-12-25","slots":[{"start_time":"11:00:00","end_time":"13:00:00"}]}]`)}
+	open, ago, err := storeHours(s)
+	require.NoError(t, err)
+	require.True(t, open)
+	require.Equal(t, time.Hour, ago)
+	s.LocalTime = noon.Add(2 * time.Hour)
+	open, _, err = storeHours(s)
+	require.NoError(t, err)
+	require.False(t, open)
+	s.SpecialTimings = []byte(`{`)
+	_, _, err = storeHours(s)
+	require.Error(t, err)
+}
 
 func TestHoursOfDatesReachOrdersAndAggregators(t *testing.T) {
 	n := newPublishClient(t, "a")
@@ -26,10 +45,11 @@ func TestHoursOfDatesReachOrdersAndAggregators(t *testing.T) {
 	require.Contains(t, sent[len(sent)-1].body, fmt.Sprintf(`"dates":[{"date":%q,"hours":[],"note":"Inventory"},`+
 		`{"date":%q,"hours":[{"from":"09:00:00","to":"13:00:00"}]}]`, date(0), date(7)), "without past dates")
 
-	read := n.ok("GET", storesRoute+"s1/", "")
+	read, err := json.Marshal(n.ok("GET", storesRoute+"s1/", "").body["special_timings"])
+	require.NoError(t, err)
 	require.JSONEq(t, fmt.Sprintf(`[{"date":%q,"slots":[{"start_time":"09:00:00","end_time":"13:00:00"}]},{"date":%q,`+
 		`"closed":true,"reason":"Inventory","slots":[]},{"date":%q,"closed":true,"slots":[]}]`, date(7), date(0),
-		date(-7)), hubtest.Text(t, read.body["special_timings"]))
+		date(-7)), string(read))
 	shown := s.sendAsChannel("GET", channelStoresRoute, "").body["stores"].([]any)[0]
 	require.Equal(t, false, hubtest.Lookup(shown, "open_now"))
 	require.Len(t, hubtest.Lookup(shown, "special_timings"), 3)

@@ -219,3 +219,27 @@ func TestHostileLinksAreNeverFetched(t *testing.T) {
 	require.Empty(t, l.seen())
 	require.Empty(t, pgtest.CallAttemptsText(t, l.hub.db))
 }
+
+func TestResponseToAnActionChangesTheOrder(t *testing.T) {
+	l := newLinkClient(t, func(_ int, path string) (int, string) {
+		if strings.HasSuffix(path, "/double") {
+			return 200, `{"id":"L-1","store":"s1","item":"dal","quantity":2}`
+		}
+		return 200, linkedOrder(path)
+	})
+	l.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_updated","url":%q}`, l.orders.URL))
+	require.Equal(t, 202, l.link("L-1").status)
+	l.listed(1)
+	listed := l.ok("GET", ordersRoute, "").body["orders"].([]any)[0]
+	id := int64(hubtest.Lookup(listed, "order_id").(float64))
+	queued := l.ok("POST", fmt.Sprintf(actionRoute, "linked"), fmt.Sprintf(`{"order_id":%d,"action":"double"}`, id))
+	l.advanceUntil("the outcome of the action", func() bool {
+		read := l.ok("GET", fmt.Sprintf("/external/api/v1/actions/%s/", queued.body["reference"]), "")
+		return read.body["state"] == "done"
+	})
+	items := hubtest.Lookup(l.ok("GET", oneOrder(id), "").body, "order.items")
+	require.Equal(t, 2.0, hubtest.Lookup(element(items, 0), "quantity"))
+	event := l.awaitOrderEvents(2)[1]
+	require.Equal(t, []any{"L-1", "doubled"}, []any{hubtest.Lookup(event, "update.change_id"),
+		hubtest.Lookup(event, "update.reason")})
+}

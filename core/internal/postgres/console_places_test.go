@@ -125,9 +125,9 @@ func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), o
 		special := rapid.SampledFrom([]any{nil, `[]`, `[{"date":"2026-11-23","closed":true,"slots":[]}]`,
 			`[{"date":"2026-11-22","slots":[{"start_time":"20:00:00","end_time":"13:00:00"}]}]`}).Draw(rt, "special")
 		change(`UPDATE stores SET active = ?1, ordering_enabled = ?2, hide_from_ui = NOT ?3, excluded_platforms = ?4,
-			included_platforms = NULL, timings = ?5, special_timings = ?7 WHERE business_id = ?0 AND ref_id = ?6`, often("store active"),
-			often("ordering"), often("shown"), rapid.SampledFrom([]string{"{}", "{web}", "{aggregator-a}"}).
-				Draw(rt, "excluded"), slots, ref, special)
+			included_platforms = NULL, timings = ?5, special_timings = ?7 WHERE business_id = ?0 AND ref_id = ?6`,
+			often("store active"), often("ordering"), often("shown"),
+			rapid.SampledFrom([]string{"{}", "{web}", "{aggregator-a}"}).Draw(rt, "excluded"), slots, ref, special)
 		if !often("open on web") {
 			change(`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference,
 				at, turn_on_at) SELECT business_id, id, 'web', false, 'api', '', 'key:pos', ?1, now(), NULL FROM stores

@@ -89,7 +89,8 @@ func TestEveryStoreFieldReadsBackAsSent(t *testing.T) {
 		`"excluded_platforms":["web"],
 		"platform_data":[{"name":"app","url":"https://a.example/s?x=1&y=2","platform_store_id":"007"}],
 		"timings":[{"day":"monday","slots":[{"start_time":"22:00:00","end_time":"02:00:00"}]},{"day":"tuesday",` +
-		`"slots":[]}]}`
+		`"slots":[]}],"special_timings":[{"date":"2026-12-25","closed":true,"reason":"Christmas","slots":[]},` +
+		`{"date":"2026-12-26","slots":[{"start_time":"10:00:00","end_time":"14:00:00"}]}]}`
 	enqueue(t, db, tenant.ID, `{"stores":[`+full+`]}`)
 	runJobs(t, db)
 	var sent map[string]any

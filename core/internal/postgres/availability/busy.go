@@ -3,7 +3,6 @@ package availability
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/uptrace/bun"
 

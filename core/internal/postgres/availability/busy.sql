@@ -1,5 +1,5 @@
 -- name: set_workload
--- Makes a store busy on platforms, or ends that. Returns the platforms, and whether each state has changed.
+-- Sets a store to busy on platforms, or ends that. Returns the platforms, and whether each state has changed.
 WITH
 chosen AS (
     SELECT store.business_id, store.id, platform.name

@@ -185,7 +185,7 @@ func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platform
 		}
 		if w := p.Workload; w != nil {
 			change.Action = "store." + string(p.Action())
-			change.After.(map[string]any)["workload"] = *w
+			change.After["workload"] = *w
 		}
 		if err := t.db.RecordAudit(ctx, tx, change); err != nil {
 			return err

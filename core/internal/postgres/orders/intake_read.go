@@ -163,7 +163,8 @@ func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, read cache.En
 		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 		pgdialect.Array(&listing.Included),
 		&s.Store.PlatformStoreID, &s.versions.catalogue, &s.versions.store, &s.hours.timings,
-		&s.hours.special, &s.hours.timezone, &least, &s.Name, &latitude, &longitude, &s.customers.Country, &sealed, &read.Snapshot); err != nil {
+		&s.hours.special, &s.hours.timezone, &least, &s.Name, &latitude, &longitude,
+		&s.customers.Country, &sealed, &read.Snapshot); err != nil {
 		return key, read, fmt.Errorf("reading stores: %w", err)
 	}
 	// A key that cannot be opened fails no order: the customer is then not found.

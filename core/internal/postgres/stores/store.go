@@ -306,7 +306,8 @@ func (r StoreRow) Stored() (store.Stored, error) {
 		raw  json.RawMessage
 		into any
 	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings},
-		{r.SpecialTimings, &s.SpecialTimings}, {r.ClosedOn, &s.ClosedOn}, {r.BusyOn, &s.BusyOn}, {r.PlatformStatus, &s.PlatformStatus}} {
+		{r.SpecialTimings, &s.SpecialTimings}, {r.ClosedOn, &s.ClosedOn}, {r.BusyOn, &s.BusyOn},
+		{r.PlatformStatus, &s.PlatformStatus}} {
 		if column.raw == nil {
 			continue
 		}
