@@ -66,5 +66,5 @@ func TestHoursOfDatesReachOrdersAndAggregators(t *testing.T) {
 	sent = n.aggregators.requests()
 	require.NotContains(t, sent[len(sent)-1].body, "dates")
 	placed = s.sendAsChannel("POST", channelOrdersRoute, orderOf("2", ""))
-	require.Nil(t, n.ok("GET", fmt.Sprintf("%s%v/", ordersRoute, placed.body["order_id"]), "").body["flags"])
+	require.Empty(t, n.ok("GET", fmt.Sprintf("%s%v/", ordersRoute, placed.body["order_id"]), "").body["flags"])
 }

@@ -84,6 +84,9 @@ func (plugin) TranslateFetched(_ context.Context, _ *sdk.Call, _ *sdk.InboundReq
 
 // PlanAction asks for twice as much.
 func (plugin) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.Decision, error) {
+	if r.GetAction() != "double" {
+		return nil, sdk.Refusef("the action is not offered")
+	}
 	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/orders/" + r.GetOrder().GetPlatformOrderId() +
 		"/double"})
 }
