@@ -17,9 +17,9 @@ func TestItemSwitchCanHaveAllUnavailableItems(t *testing.T) {
 		{"ref_id":"away","title":"Away","price":3,"included_platforms":["web"],"available":false}]}`)
 	l.awaitCallback(3)
 	for n, c := range [][2]string{
-		{`"item_ref_ids":["dal"],"action":"disable"`, "/unavailable/items=dal,gone/options="},
-		{`"option_ref_ids":["hot"],"action":"disable"`, "/unavailable/items=dal,gone/options=hot"},
-		{`"item_ref_ids":["pie"],"action":"disable"`, "/unavailable/items=dal,gone,pie/options=hot"},
+		{`"item_ref_ids":["dal"],"action":"disable"`, "/unavailable/items=dal+gone/options="},
+		{`"option_ref_ids":["hot"],"action":"disable"`, "/unavailable/items=dal+gone/options=hot"},
+		{`"item_ref_ids":["pie"],"action":"disable"`, "/unavailable/items=dal+gone+pie/options=hot"},
 		{`"item_ref_ids":["dal","pie"],"action":"enable"`, "/unavailable/items=gone/options=hot"},
 	} {
 		l.ok("POST", itemsRoute, `{"location_ref_id":"s1",`+c[0]+`}`)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -87,8 +88,8 @@ func (plugin) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.Decision,
 	if r.GetAction() != "double" {
 		return nil, sdk.Refusef("the action is not offered")
 	}
-	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/orders/" + r.GetOrder().GetPlatformOrderId() +
-		"/double"})
+	id := url.PathEscape(r.GetOrder().GetPlatformOrderId())
+	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "POST", Path: "/orders/" + id + "/double"})
 }
 
 // InterpretResponse reads the changed order, whose change has the id of the order.
@@ -127,7 +128,8 @@ func (plugin) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.D
 func (plugin) PlanFullItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	items, options := r.GetUnavailableItemRefIds(), r.GetUnavailableOptionRefIds()
 	return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "PUT",
-		Path: "/unavailable/items=" + strings.Join(items, ",") + "/options=" + strings.Join(options, ",")})
+		Path: "/unavailable/items=" + url.PathEscape(strings.Join(items, "+")) + "/options=" +
+			url.PathEscape(strings.Join(options, "+"))})
 }
 
 // InterpretAvailability keeps the revision of the response. Without one it is removed.
