@@ -140,8 +140,8 @@ var withoutPersonalData = strings.Fields(`api_keys attempt_counts business_chang
 	menu_links menu_versions out_of_stock_reports outcome_tasks personal_data_rules platform_aliases
 	platform_findings platform_tokens platform_values platforms plugin_hubs plugin_shared plugins polls
 	pos_presence presence_rules publications replicas retentions revision_parts revisions seal_check
-	sent_menus sessions sign_in_attempts sign_in_links store_overrides store_reports store_switches stores
-	sweep_cursors throttles timed_categories timing_groups unnotified_switches unrouted_events user_grants users
+	sent_menus sessions sign_in_attempts sign_in_links store_overrides store_reports store_switches store_workloads
+	stores sweep_cursors throttles timed_categories timing_groups unnotified_switches unrouted_events user_grants users
 	webhook_health webhooks`)
 
 // A new table must be erased and filled by customerHarness.fill, or listed as one without personal data.
