@@ -59,6 +59,7 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		MaxIdleConnsPerHost:    config.IdlePerHost,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
+		WriteBufferSize:        8 << 10, // headers and body of an order in one write
 		// Detects a dead HTTP/2 connection before it fails later exchanges: an exchange that times out leaves its
 		// connection in use.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5,
@@ -208,6 +209,9 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
 	}()
 	buffer := make([]byte, 4<<10)
+	if n := response.ContentLength; n >= 0 && n < int64(len(buffer)) {
+		buffer = make([]byte, n+1) // one more, to read the end as well
+	}
 	for total := int64(0); total < s.config.ReadLimit; {
 		n, err := response.Body.Read(buffer)
 		total += int64(n)

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,11 +100,29 @@ func (c *CopyWriter) JSON(isNil bool, v any) {
 		c.null()
 		return
 	}
+	if headers, simple := v.(map[string]string); simple { // of each attempt: without reflection
+		c.Text(string(appendObject(nil, headers)))
+		return
+	}
 	encoded, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		c.err = err
 	}
 	c.Text(string(encoded))
+}
+
+// appendObject appends a JSON object with sorted names. Invalid UTF-8 is replaced.
+func appendObject(b []byte, members map[string]string) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = jsontext.AppendQuote(b, name)
+		b = append(b, ':')
+		b, _ = jsontext.AppendQuote(b, members[name])
+	}
+	return append(b, '}')
 }
 
 // Texts writes an array of text, or null for a nil list.
