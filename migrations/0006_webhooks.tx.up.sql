@@ -142,8 +142,8 @@ CREATE TABLE delivery_queue (
     owner          uuid,
     PRIMARY KEY (business_id, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX delivery_queue_due ON delivery_queue (available_at);
 CREATE INDEX delivery_queue_available ON delivery_queue (endpoint, available_at);
-CREATE INDEX delivery_queue_webhook ON delivery_queue (webhook_id);
 CREATE INDEX delivery_queue_ordering_key ON delivery_queue (business_id, ordering_key, sequence)
     WHERE ordering_key <> 0;
 CREATE INDEX delivery_queue_manual ON delivery_queue (endpoint) WHERE manual;

@@ -131,7 +131,7 @@ func (e *Engine[T, R]) capacity() (c Capacity, resumed time.Time) {
 	defer e.mu.Unlock()
 	e.claims++
 	now := e.clock.Now()
-	c.PerKey, c.OtherKeys = map[int64]int{}, e.config.ClaimPerKey
+	c.PerKey, c.OtherKeys, c.Ahead = map[int64]int{}, e.config.ClaimPerKey, e.config.Ahead
 	for key, s := range e.keyQueues {
 		paused := now.Before(s.pausedUntil)
 		if s.held() == 0 && !paused && now.Sub(s.secondStart) > idleTime {

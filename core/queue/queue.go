@@ -51,6 +51,7 @@ type Capacity struct {
 	BusyGroups []string      // the same for groups
 	PerKey     map[int64]int // at most, of keys that this replica knows
 	OtherKeys  int           // at most, of each other key
+	Ahead      time.Duration // retries that are due within this time may be taken, too
 }
 
 // Batch is the result of a claim.
@@ -65,6 +66,7 @@ type Lease struct {
 	ID     string    // unique among the items of the table
 	Key    int64     // items of a key share a concurrency limit
 	Group  string    // items of a group share a part of the capacity; "": none
+	From   time.Time // when the item may start, at most Config.Ahead after its claim; zero: at once
 	Until  time.Time // end of the lease; zero: the policy renews it
 	Urgent bool      // the item starts although its key is blocked or slow
 }
@@ -117,6 +119,7 @@ type Config struct {
 	MaxWaiting    int           // most items that wait for a key in memory, beyond its limit; 0: as claimed
 	Lease         time.Duration // longer than a run and its recording, unless the policy renews leases
 	StartMargin   time.Duration // the part of the lease that must remain when an item starts
+	Ahead         time.Duration // how long before their due time retries are claimed, so that they start in time
 	Poll          time.Duration // the interval of claims without a signal, while there is work
 	Rest          time.Duration // the same after a claim that found nothing; 0: Poll
 	StopWithin    time.Duration // the time for running items to end at a stop, and again for recording their results
@@ -150,6 +153,7 @@ type Engine[T, R any] struct {
 	claims    int                    // so far
 	limited   bool                   // the last claim was limited by capacity
 	stopping  bool
+	stopped   chan struct{} // closed when stopping becomes true
 	running   sync.WaitGroup
 }
 
@@ -182,6 +186,7 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 		config: config, policy: policy, clock: clock, log: log, owner: config.Owner,
 		signal: newWakeSignal(), work: work, cancel: cancel, runs: runs, cutOff: cutOff,
 		retryNow:  make(chan struct{}),
+		stopped:   make(chan struct{}),
 		results:   make(chan finished[R], config.Capacity), // for all that is held: sending never blocks
 		keyQueues: map[int64]*keyQueue[T]{}, groups: map[string]int{},
 		ids: map[string]struct{}{},

@@ -53,7 +53,7 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 		if err == nil && len(batch.Items) == 0 && e.unlimited() {
 			next = e.clock.Now().Add(e.config.Rest)
 		}
-		next = earlier(next, batch.NextDue)
+		next = earlier(next, e.nextClaim(batch))
 	}
 	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
 }
@@ -73,23 +73,59 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// accept adds claimed items to the queues of their keys. Keys that were blocked during the claim get urgent items
-// only.
+// nextClaim returns when to claim what a claim has left. What is due soon is claimed half of Ahead before, so that one
+// claim takes several. If that time has passed, and the claim found nothing, it waits for the due time.
+func (e *Engine[T, R]) nextClaim(last Batch[T]) time.Time {
+	ahead := last.NextDue.Add(-e.config.Ahead / 2)
+	if last.NextDue.IsZero() || len(last.Items) == 0 && !ahead.After(e.clock.Now()) {
+		return last.NextDue
+	}
+	return ahead
+}
+
+// accept adds claimed items to the queues of their keys, each when it may start.
 func (e *Engine[T, R]) accept(items []T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.claiming = false
+	now := e.clock.Now()
 	for _, item := range items {
 		work := leased[T]{item, e.policy.Lease(item)}
 		e.hold(work.lease)
-		s := e.keyQueue(work.lease.Key)
-		if e.abandoned || s.blockedIn == e.claims && !work.lease.Urgent {
-			e.markForRelease(work)
+		if work.lease.From.After(now) {
+			e.running.Add(1)
+			go e.addLater(e.runs, work, e.claims)
 			continue
 		}
-		s.waiting = append(s.waiting, work)
-		e.startWaiting(s)
+		e.add(work, e.claims)
 	}
+}
+
+// addLater adds an item to the queue of its key when it may start.
+func (e *Engine[T, R]) addLater(runs context.Context, work leased[T], claim int) {
+	defer e.running.Done()
+	timer, stop := e.clock.At(work.lease.From)
+	defer stop()
+	select {
+	case <-timer:
+	case <-e.stopped:
+	case <-runs.Done():
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.add(work, claim)
+}
+
+// add adds a held item to the queue of its key. Keys that were blocked during its claim, or since then, get urgent
+// items only. The caller holds mu.
+func (e *Engine[T, R]) add(work leased[T], claim int) {
+	s := e.keyQueue(work.lease.Key)
+	if e.stopping || e.abandoned || s.blockedIn >= claim && !work.lease.Urgent {
+		e.markForRelease(work)
+		return
+	}
+	s.waiting = append(s.waiting, work)
+	e.startWaiting(s)
 }
 
 // startWaiting starts waiting items up to the concurrency limit. It releases items that cannot start in time. If a key
@@ -187,6 +223,7 @@ func (e *Engine[T, R]) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stopping = true
+	close(e.stopped)
 	for _, s := range e.keyQueues {
 		e.releaseMatching(s, func(leased[T]) bool { return true })
 	}

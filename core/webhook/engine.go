@@ -83,6 +83,9 @@ const firstLimit = 4
 // exchange and its recording. A delivery that cannot start in time is released.
 const startMargin = 7 * time.Second
 
+// claimAhead is how long before their due time retries are claimed. They are read meanwhile, and start in time.
+const claimAhead = 100 * time.Millisecond
+
 // Engine makes the deliveries of one replica.
 type Engine struct {
 	config   Config
@@ -117,7 +120,7 @@ func NewEngine(config Config, d Dependencies) *Engine {
 		Name: "deliveries", Owner: config.Owner,
 		Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest,
+		Lease: config.Lease, StartMargin: startMargin, Ahead: claimAhead, Poll: config.Poll, Rest: config.Rest,
 		StopWithin: config.StopWithin,
 	}, policy{e}, d.Clock, d.Log)
 	return e

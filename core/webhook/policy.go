@@ -28,7 +28,8 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a leased delivery. Probes and manual resends start although the endpoint fails.
 func (policy) Lease(d Delivery) queue.Lease {
-	return queue.Lease{ID: d.ID.String(), Key: d.Endpoint, Until: d.LeasedUntil, Urgent: d.Probe || d.Manual}
+	return queue.Lease{ID: d.ID.String(), Key: d.Endpoint, From: d.StartAt, Until: d.LeasedUntil,
+		Urgent: d.Probe || d.Manual}
 }
 
 // Run makes one attempt. If the webhook has changed since the delivery was read, the delivery is released instead.

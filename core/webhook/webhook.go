@@ -69,6 +69,7 @@ type Delivery struct {
 	Attempts              int       // finished so far
 	AttemptsBeforeRestart int       // attempts before the schedule was restarted by hand
 	DueAt                 time.Time // when the next attempt was due
+	StartAt               time.Time // when the attempt may start; zero: at once
 	LeasedUntil           time.Time // end of the lease
 	OrderingKey           int64     // its order, whose deliveries to one server are sequential; 0: none
 	Sequence              int       // sequence of its event in the order, from 1

@@ -79,9 +79,11 @@ END $$`
 var planIndexes = map[string][]string{
 	// Deliveries: claim, next due time, end, retry, ordering.
 	"EXECUTE claim_deliveries": {
-		"delivery_queue_available", "delivery_queue_manual", "delivery_queue_pkey",
+		"delivery_queue_due", "delivery_queue_available", "delivery_queue_manual", "delivery_queue_pkey",
 	},
-	"EXECUTE next_delivery":                        {"delivery_queue_available", "delivery_queue_manual"},
+	"EXECUTE next_delivery": {
+		"delivery_queue_due", "delivery_queue_available", "delivery_queue_manual",
+	},
 	"EXECUTE move_to_history":                      {"delivery_queue_pkey"},
 	"AS retry (business_id, id, due_at, attempts)": {"delivery_queue_pkey"},
 	"JOIN delivery_queue earlier\n":                {"delivery_queue_ordering_key"},

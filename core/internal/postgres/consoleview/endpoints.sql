@@ -133,7 +133,7 @@ LEFT JOIN LATERAL (
     FROM (
         SELECT ?is_held AS held
         FROM delivery_queue delivery
-        WHERE delivery.webhook_id = webhook.id
+        WHERE delivery.endpoint = webhook.id
         LIMIT ?most
     ) delivery
 ) queued ON true
@@ -173,7 +173,7 @@ WHERE webhook.business_id = ANY (?businesses)
         OR NOT webhook.active
         AND (
             webhook.disabled_reason <> ''
-            OR EXISTS (SELECT 1 FROM delivery_queue queue WHERE queue.webhook_id = webhook.id)
+            OR EXISTS (SELECT 1 FROM delivery_queue queue WHERE queue.endpoint = webhook.id)
         )
         OR EXISTS (
             SELECT

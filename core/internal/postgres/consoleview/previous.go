@@ -23,11 +23,11 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 	if err != nil {
 		return core.ID{}, nil, err
 	}
-	const candidates = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2
+	const candidates = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND %s = ?1 AND id < ?2
 		AND event_type = ?3 AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
 	rows, err := c.db.Tenant(business).QueryContext(ctx, `SELECT d.id, e.body FROM (
-			(`+fmt.Sprintf(candidates, "deliveries")+`) UNION ALL (`+fmt.Sprintf(candidates, "delivery_queue")+
-		`) ORDER BY id DESC LIMIT ?4) d
+			(`+fmt.Sprintf(candidates, "deliveries", "webhook_id")+`) UNION ALL (`+
+		fmt.Sprintf(candidates, "delivery_queue", "endpoint")+`) ORDER BY id DESC LIMIT ?4) d
 		JOIN LATERAL (SELECT body FROM events WHERE id = d.event_id AND business_id = ?0 AND NOT test
 			AND length(body) < ?5) e ON true ORDER BY d.id DESC`,
 		business, d.WebhookID, d.ID, d.EventType, previousRows, previousSize, d.EventID)

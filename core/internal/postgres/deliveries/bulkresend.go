@@ -74,6 +74,7 @@ func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.Busine
 		return selected("deliveries") + " UNION ALL " + selected("delivery_queue"), nil
 	case c.State == webhook.Pending:
 		conditions.Add(true, "delivery.owner IS NULL AND NOT ?", IsHeld)
+		conditions.Add(c.WebhookID != 0, "delivery.endpoint = ?", c.WebhookID) // its index
 		return selected("delivery_queue"), nil
 	default:
 		return selected("deliveries"), nil

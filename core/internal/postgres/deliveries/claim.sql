@@ -1,12 +1,45 @@
+-- name: may_lease
+-- The condition that a row is due, or a retry that is due soon.
+available_at <= ?soon AND (available_at <= ?now OR owner IS NULL AND attempts > prior_attempts)
+
 -- name: claim
--- prepare: endpoints part, now timestamptz, epoch bigint, busy bigint[], deliveries integer, owner uuid
--- prepare: until timestamptz, bodies bigint, large integer, largest integer, known bigint[], capacity integer[]
--- prepare: first_capacity integer
--- Leases due deliveries (Store.Claim).
+-- prepare: endpoints part, now timestamptz, soon timestamptz, epoch bigint, busy bigint[], deliveries integer
+-- prepare: owner uuid, until timestamptz, bodies bigint, large integer, largest integer, known bigint[]
+-- prepare: capacity integer[], first_capacity integer
+-- Leases due deliveries, and retries that are due soon (Store.Claim).
 WITH RECURSIVE
--- The endpoints with queued deliveries and their earliest times: one index step each, however long the queue.
+-- The earliest due deliveries, as many as are wanted.
+early AS MATERIALIZED (
+    SELECT endpoint, size
+    FROM delivery_queue
+    WHERE
+    -- include: may_lease
+    ORDER BY available_at
+    LIMIT ?deliveries
+),
+-- Whether these show all endpoints that may get a share. If not, more are due, and few of these may start.
+searched AS MATERIALIZED (
+    SELECT count(*) = ?deliveries
+        AND count(DISTINCT endpoint) FILTER (
+            WHERE size <= ?largest
+                AND endpoint <> ALL (?busy)
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM endpoint_circuits circuit
+                    WHERE circuit.endpoint = early.endpoint AND circuit.probing_since IS NOT NULL
+                )
+        ) <= ?deliveries / 4 AS needed
+    FROM early
+),
+-- In that case, all endpoints with queued deliveries and their earliest times: one index step each.
 endpoints AS (
     ?endpoints
+),
+-- The endpoints with due deliveries.
+waiting AS (
+    SELECT endpoint FROM endpoints WHERE available_at <= ?soon
+    UNION ALL
+    SELECT DISTINCT endpoint FROM early WHERE NOT (SELECT needed FROM searched)
 ),
 -- The endpoints with an open circuit whose next probe is due.
 probes AS (
@@ -37,23 +70,25 @@ probes AS (
 ),
 -- The other endpoints with due deliveries, the longest waiting first, and the capacity of each.
 heads AS (
-    SELECT endpoints.endpoint, coalesce(known.capacity, nullif(?first_capacity, 0), ?deliveries) AS capacity
-    FROM endpoints
+    SELECT waiting.endpoint, coalesce(known.capacity, nullif(?first_capacity, 0), ?deliveries) AS capacity
+    FROM waiting
     LEFT JOIN unnest(?known::bigint[], ?capacity::integer[]) AS known (endpoint, capacity)
-        ON known.endpoint = endpoints.endpoint
+        ON known.endpoint = waiting.endpoint
     CROSS JOIN LATERAL (
         SELECT available_at
         FROM delivery_queue
-        WHERE endpoint = endpoints.endpoint AND available_at <= ?now AND size <= ?largest
+        WHERE endpoint = waiting.endpoint
+            AND size <= ?largest
+            AND
+            -- include: may_lease
         ORDER BY available_at
         LIMIT 1
     ) head
-    WHERE endpoints.available_at <= ?now
-        AND endpoints.endpoint <> ALL (?busy)
+    WHERE waiting.endpoint <> ALL (?busy)
         AND NOT EXISTS (
             SELECT 1
             FROM endpoint_circuits circuit
-            WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
+            WHERE circuit.endpoint = waiting.endpoint AND circuit.probing_since IS NOT NULL
         )
     ORDER BY head.available_at
     LIMIT ?deliveries
@@ -105,7 +140,10 @@ due AS (
         CROSS JOIN LATERAL (
             SELECT business_id, id, event_id, available_at, size
             FROM delivery_queue
-            WHERE endpoint = heads.endpoint AND available_at <= ?now AND size <= ?largest
+            WHERE endpoint = heads.endpoint
+                AND size <= ?largest
+                AND
+                -- include: may_lease
             ORDER BY available_at
             LIMIT least(heads.capacity, (SELECT capacity FROM share))
             FOR UPDATE SKIP LOCKED
@@ -150,19 +188,75 @@ RETURNING
     queue.ordering_key,
     queue.sequence,
     queue.manual,
-    fit.probe
+    fit.probe,
+    fit.available_at AS start_at
 
 -- name: next_due
 -- prepare: endpoints part, busy bigint[], largest integer
--- The earliest due time of a delivery or probe, and the epoch of the clock. Deliveries of any size need no lookup.
+-- The earliest due time of a delivery or probe, and the epoch of the clock.
 WITH RECURSIVE
--- The endpoints with queued deliveries.
+-- The earliest deliveries.
+early AS MATERIALIZED (
+    SELECT endpoint, available_at, size
+    FROM delivery_queue
+    WHERE available_at < 'infinity'
+    ORDER BY available_at
+    LIMIT 64
+),
+-- The first of them that may start then, and whether a later one must be searched.
+first AS MATERIALIZED (
+    SELECT
+        min(available_at) FILTER (
+            WHERE size <= ?largest
+                AND endpoint <> ALL (?busy)
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM endpoint_circuits circuit
+                    WHERE circuit.endpoint = early.endpoint AND circuit.probing_since IS NOT NULL
+                )
+        ) AS available_at,
+        count(*) = 64 AS more
+    FROM early
+),
+searched AS MATERIALIZED (
+    SELECT more AND available_at IS NULL AS needed FROM first
+),
+-- In that case, all endpoints with queued deliveries and their earliest times: one index step each.
 endpoints AS (
     ?endpoints
 )
 SELECT
     least(
-        min(greatest(head.available_at, circuit.next_probe)),
+        (SELECT available_at FROM first),
+        (
+            SELECT min(head.available_at)
+            FROM endpoints
+            CROSS JOIN LATERAL (
+                SELECT available_at
+                FROM delivery_queue
+                WHERE endpoint = endpoints.endpoint AND available_at < 'infinity' AND size <= ?largest
+                ORDER BY available_at
+                LIMIT 1
+            ) head
+            WHERE endpoints.endpoint <> ALL (?busy)
+                AND NOT EXISTS (
+                    SELECT 1
+                    FROM endpoint_circuits circuit
+                    WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
+                )
+        ),
+        (
+            SELECT min(greatest(head.available_at, circuit.next_probe))
+            FROM endpoint_circuits circuit
+            CROSS JOIN LATERAL (
+                SELECT available_at
+                FROM delivery_queue
+                WHERE endpoint = circuit.endpoint AND available_at < 'infinity' AND size <= ?largest
+                ORDER BY available_at
+                LIMIT 1
+            ) head
+            WHERE circuit.probing_since IS NOT NULL AND circuit.endpoint <> ALL (?busy)
+        ),
         (
             SELECT min(available_at)
             FROM delivery_queue
@@ -170,22 +264,6 @@ SELECT
         )
     ),
     (SELECT epoch FROM clock_epoch)
-FROM endpoints
-CROSS JOIN LATERAL (
-    SELECT
-        CASE
-            WHEN ?largest >= 2147483647 THEN endpoints.available_at
-            ELSE (
-                SELECT available_at
-                FROM delivery_queue
-                WHERE endpoint = endpoints.endpoint AND available_at < 'infinity' AND size <= ?largest
-                ORDER BY available_at
-                LIMIT 1
-            )
-        END AS available_at
-) head
-LEFT JOIN endpoint_circuits circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
-WHERE head.available_at < 'infinity' AND endpoints.endpoint <> ALL (?busy)
 
 -- name: delivered_events
 -- prepare: ids uuid[], businesses bigint[]

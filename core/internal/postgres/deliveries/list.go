@@ -74,7 +74,8 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 		only.Add(true, "?", condition)
 	}
 	queued, ended := only, only
-	ended.Args = slices.Clone(only.Args) // each appends its own
+	ended.Args = slices.Clone(only.Args)                               // each appends its own
+	queued.Add(f.WebhookID != 0, "delivery.endpoint = ?", f.WebhookID) // its index
 	if !f.Sort.ByFailure() {
 		addCursor(&queued, f)
 	}

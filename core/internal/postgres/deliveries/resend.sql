@@ -76,7 +76,7 @@ sends AS MATERIALIZED (
         queue.owner IS NULL OR queue.attempts > 0 AS missing,
         false AS accepted
     FROM webhooks webhook
-    JOIN delivery_queue queue ON queue.business_id = webhook.business_id AND queue.webhook_id = webhook.id
+    JOIN delivery_queue queue ON queue.business_id = webhook.business_id AND queue.endpoint = webhook.id
     WHERE webhook.business_id = ?business AND webhook.event_type = ?event_type
     UNION ALL
     SELECT

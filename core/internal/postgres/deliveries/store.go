@@ -31,7 +31,9 @@ func New(db *postgres.DB) Store { return Store{db} }
 var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 
 var (
-	queued  = map[string]bun.Safe{"endpoints": QueuedEndpoints}
+	queued = map[string]bun.Safe{
+		"endpoints": outbox.QueuedEndpoints("delivery_queue", "(SELECT needed FROM searched)"),
+	}
 	claim   = queries.Get("claim").Fill("claim_deliveries", queued)
 	nextDue = queries.Get("next_due").Fill("next_delivery", queued)
 
@@ -60,8 +62,9 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		largest = webhook.LargeBody
 	}
 	rows, err := postgres.QueryRows[outbox.QueueRow](ctx, q.db, postgres.Statement{Query: claim, Args: postgres.Args{
-		"now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
-		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+		"now": now, "soon": now.Add(capacity.Ahead), "epoch": epoch, "busy": postgres.Array(capacity.Busy),
+		"deliveries": capacity.Items, "owner": owner, "until": until, "bodies": capacity.Bodies,
+		"large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
 	}})
 	if err != nil {
@@ -145,7 +148,7 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
 			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts,
-			DueAt: row.DueAt, LeasedUntil: until,
+			DueAt: row.DueAt, StartAt: row.StartAt, LeasedUntil: until,
 			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe,
 			Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event

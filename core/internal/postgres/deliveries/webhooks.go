@@ -201,7 +201,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
-		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT blocked`, w.db.Clock().Now(),
+		WHERE business_id = ? AND endpoint = ? AND available_at = 'infinity' AND NOT blocked`, w.db.Clock().Now(),
 		sub.Business, sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
 	}

@@ -56,7 +56,7 @@ FROM (
         greatest(due_at + (?differences::bigint[])[attempts - prior_attempts] * interval '1 second', ?now) AS due_at
     FROM delivery_queue
     WHERE business_id = ?business
-        AND webhook_id = ?webhook
+        AND endpoint = ?webhook
         AND owner IS NULL
         AND attempts > prior_attempts
         AND due_at > ?now

@@ -21,6 +21,7 @@ type QueueRow struct {
 	Sequence      int             `bun:"sequence"`
 	Manual        bool            `bun:"manual"`
 	Probe         bool            `bun:"probe"`
+	StartAt       time.Time       `bun:"start_at"` // when it may start
 
 	// Set by Block for rows that may have earlier rows.
 	Blocked        bool  `bun:"blocked"`
