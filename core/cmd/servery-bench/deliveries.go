@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -120,20 +123,19 @@ func measureNeighbour(r *run) {
 		Noted(len(beside), eventsPerSecond, hung, late, inTime, figures.Median(beside), slices.Max(beside))
 }
 
-// measureRetry lets the first attempts of deliveries fail. The lateness of a retry is its arrival less the response
-// before it less the wait.
+// measureRetry lets the first attempts of deliveries fail, beside a thousand endpoints whose deliveries wait. The
+// lateness of a retry is its arrival less the response before it less the wait.
 func measureRetry(r *run) {
-	const n = 100
-	failures := pick(r.Quick, webhook.Seconds.Schedule().Attempts-1, 3)
-	attempts := n * (failures + 1)
-	e := r.openEngine(webhook.Seconds)
-	e.sink.reset(failures)
-	e.start(attempts)
-	inParallel(n, publishers, func(i int) { e.publish(e.event(i)) })
-	e.awaitRecorded(50 * time.Second)
-	e.verifyHistory(n, attempts)
+	n, failures := pick(r.Quick, 2000, 200), pick(r.Quick, webhook.Seconds.Schedule().Attempts-1, 3)
+	attempts, c := n*(failures+1), r.openCrowd()
+	c.fill(10*len(c.members), len(c.members))
+	c.execute(`UPDATE delivery_queue SET available_at = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
+	c.sink.reset(failures)
+	c.start(attempts)
+	c.atRate(eventsPerSecond, n, func(i int) { c.publish(c.event(i)) })
+	c.awaitRecorded(50 * time.Second)
 	var late []float64
-	for id, list := range byID(e.sink.arrivals("/hook")) {
+	for id, list := range byID(c.sink.arrivals("/hook")) {
 		verify(len(list) == failures+1, "delivery %s arrived %d times, not %d", id, len(list), failures+1)
 		slices.SortFunc(list, func(a, b Arrival) int { return a.At.Compare(b.At) })
 		for i := 1; i < len(list); i++ {
@@ -141,8 +143,10 @@ func measureRetry(r *run) {
 			late = append(late, inMilliseconds(list[i].At.Sub(list[i-1].Answered)-wait))
 		}
 	}
+	verify(len(late) == n*failures, "%d retries arrived, not %d", len(late), n*failures)
 	earliest := slices.Min(late)
-	r.add("deliveries/retry p99", figures.Percentile(late, 99)).Noted(len(late), n, figures.Median(late))
+	r.add("deliveries/retry p99", figures.Percentile(late, 99)).
+		Noted(len(late), n, figures.Median(late), len(c.members))
 	r.add("deliveries/retry max", slices.Max(late)).Provided(earliest >= 0).Noted(earliest)
 }
 
@@ -167,6 +171,53 @@ func measureReplicas(r *run) {
 		}
 	}
 	r.alternate("replicas/two", pick(r.Quick, 3, 2), through(1), through(2)).Noted(n, slowResponse)
+}
+
+// measureTakeover kills one of two hubs again and again, each time with accepted orders that it has not delivered. The
+// figure is the time until the last of them arrived from the other.
+func measureTakeover(r *run) {
+	const orders = 40
+	f := r.openHub()
+	s, hubs := f.shop(), []*hub{f.hub, f.startHub()}
+	hubtest.Subscribe(s, s.db, s.ID, core.OrderPlaced, s.sink.at("", slowPath))
+	var took []float64
+	twice := 0
+	for i := range r.Kills {
+		killed := &hubs[i%len(hubs)]
+		s.sink.reset(0)
+		s.place(s.newPoster((*killed).host(), ordersPath, s.key), orders)
+		at := time.Now()
+		check((*killed).process.Process.Kill())
+		s.sink.await(slowPath, orders, 30*time.Second)
+		s.untilCount(0, `SELECT count(*) FROM delivery_queue`) // those that were sent twice have arrived, too
+		list, last := byID(s.sink.arrivals(slowPath)), at
+		verify(len(list) == orders, "%d orders arrived, not %d", len(list), orders)
+		for _, same := range list {
+			twice += len(same) - 1
+			if same[0].At.After(last) {
+				last = same[0].At
+			}
+		}
+		took = append(took, inMilliseconds(last.Sub(at)))
+		_ = (*killed).wait()
+		*killed = f.startHub()
+	}
+	s.verifyOrders(warmOrders + orders*r.Kills)
+	r.add("replicas/takeover", figures.Percentile(took, 99)).
+		Noted(r.Kills, orders, slices.Max(took), figures.Median(took), twice, histogram(took, 250))
+}
+
+// histogram counts values by steps, such as "250: 3, 500: 1".
+func histogram(values []float64, step int) string {
+	counts := map[int]int{}
+	for _, value := range values {
+		counts[(int(value)/step+1)*step]++
+	}
+	var parts []string
+	for _, below := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d: %d", below, counts[below]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // crowd is an engine with a thousand endpoints on separate hosts. Each of a hundred businesses has one for each of ten

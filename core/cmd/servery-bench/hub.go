@@ -111,11 +111,12 @@ type poster struct {
 	client        *fasthttp.HostClient
 	uri           string
 	authorization string
+	server        int // its process, if known
 }
 
 func (r *run) newPoster(host, path, authorization string) *poster {
-	p := &poster{&fasthttp.HostClient{Addr: host, MaxConns: connections, ReadTimeout: 20 * time.Second,
-		WriteTimeout: 20 * time.Second}, "http://" + host + path, authorization}
+	p := &poster{client: &fasthttp.HostClient{Addr: host, MaxConns: connections, ReadTimeout: 20 * time.Second,
+		WriteTimeout: 20 * time.Second}, uri: "http://" + host + path, authorization: authorization}
 	r.Cleanup(p.client.CloseIdleConnections)
 	return p
 }

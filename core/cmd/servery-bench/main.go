@@ -67,6 +67,7 @@ type measureCommand struct {
 	Menu   string   `placeholder:"FILE" help:"A menu request for a business in India. Default: a generated menu."`
 	Hub    string   `default:"bin/servery" placeholder:"FILE" help:"The built hub (${default})."`
 	Data   string   `placeholder:"DIR" help:"Directory that keeps the data of console pages for later runs."`
+	Kills  int      `default:"20" help:"How often replicas/takeover kills a replica."`
 	Strict bool     `help:"Fail if a figure misses its target."`
 }
 

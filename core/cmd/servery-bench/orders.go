@@ -67,7 +67,10 @@ func (f *fixture) shopOf(who hubtest.Tenant) *shop {
 	return s
 }
 
-func (s *shop) connect() { s.orders = s.newPoster(s.hub.host(), ordersPath, s.key) }
+func (s *shop) connect() {
+	s.orders = s.newPoster(s.hub.host(), ordersPath, s.key)
+	s.orders.server = s.hub.process.Process.Pid
+}
 
 // listen subscribes the sink to the orders.
 func (s *shop) listen() *shop {
@@ -152,7 +155,9 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 
 func (f *fixture) startIntakeFloor(connections int) *poster {
 	process := f.startChild("intake-floor", "--database", f.address, "--connections", strconv.Itoa(connections))
-	return f.newPoster(process.ready, "/", "")
+	floor := f.newPoster(process.ready, "/", "")
+	floor.server = process.pid
+	return floor
 }
 
 // measureOrders posts orders of a business without webhooks, and of one with a webhook.

@@ -22,6 +22,7 @@ import (
 // with their standard input.
 type child struct {
 	ready string // the line
+	pid   int
 	in    io.WriteCloser
 	out   *bufio.Reader
 	wait  func() error
@@ -34,7 +35,7 @@ func (r *run) startChild(arguments ...string) *child {
 	process.Env, process.Stderr = withoutSettings(), os.Stderr
 	c := &child{in: must(process.StdinPipe()), out: bufio.NewReaderSize(must(process.StdoutPipe()), 1<<20)}
 	check(process.Start())
-	c.wait, c.kill = sync.OnceValue(process.Wait), process.Process.Kill
+	c.pid, c.wait, c.kill = process.Process.Pid, sync.OnceValue(process.Wait), process.Process.Kill
 	r.Cleanup(func() {
 		_ = c.in.Close()
 		_ = c.wait()

@@ -24,21 +24,26 @@ func measureSteady(r *run) {
 	for range pick(r.Quick, 5, 3) {
 		floors = append(floors, s.steady(floor, n, nil)...)
 		s.sink.reset(0)
-		starts, before := map[string]time.Time{}, f.hubSeconds()
+		starts, before := map[string]time.Time{}, f.processorOf(s.orders)
 		took = append(took, s.steady(s.orders, n, starts)...)
 		f.sink.await("/hook", n, 10*time.Second)
-		processor, orders = processor+f.hubSeconds()-before, orders+n
+		processor, orders = processor+f.processorOf(s.orders)-before, orders+n
 		arrived = append(arrived, s.sinceStart(starts)...)
 	}
-	before, flood := f.hubSeconds(), pick(r.Quick, 10000, 4000)
-	s.journey(flood)
+	flood := pick(r.Quick, 10000, 4000)
 	each := func(seconds float64, n int) float64 { return seconds * 1e6 / float64(n) }
-	flooded := each(f.hubSeconds()-before, flood)
+	cost := func(of *poster, place func()) float64 {
+		before := f.processorOf(of)
+		place()
+		return each(f.processorOf(of)-before, flood)
+	}
+	flooded := inTurn(pick(r.Quick, 3, 2), func() float64 { return cost(floor, func() { s.place(floor, flood) }) },
+		func() float64 { return cost(s.orders, func() { s.journey(flood) }) })
 	post, arrival := figures.Median(took), figures.Median(arrived)
 	r.add("orders/steady median", post).Against([]float64{figures.Median(floors)}).Noted(orders, ordersPerSecond)
 	r.add("orders/steady p99", figures.Percentile(took, 99)).Against([]float64{figures.Percentile(floors, 99)})
 	r.add("orders/steady arrival", arrival-post).Noted(arrival, figures.Percentile(arrived, 99))
-	r.add("orders/processor", flooded).Noted(flood, connections, ordersPerSecond, each(processor, orders))
+	r.add("orders/processor", flooded[1]...).Against(flooded[0]).Noted(flood, connections, ordersPerSecond, each(processor, orders))
 }
 
 // steady posts orders at an even rate, and returns the milliseconds until each response. It adds when each was sent.
@@ -79,15 +84,15 @@ func (s *shop) sinceStart(starts map[string]time.Time) (took []float64) {
 	return took
 }
 
-// hubSeconds is the processor time of the hub and of the database.
-func (f *fixture) hubSeconds() (total float64) {
+// processorOf is the processor time, in seconds, of a server of orders and of the database.
+func (f *fixture) processorOf(to *poster) (total float64) {
 	ours := hubtest.ProcessesIn(f.server.Cluster())
 	for _, process := range must(procfs.AllProcs()) {
 		stat, err := process.Stat()
 		if err != nil {
 			continue // it has ended
 		}
-		if _, database := ours[process.PID]; database || process.PID == f.hub.process.Process.Pid {
+		if _, database := ours[process.PID]; database || process.PID == to.server {
 			total += stat.CPUTime()
 		}
 	}
