@@ -176,7 +176,7 @@ func measureReplicas(r *run) {
 // measureTakeover kills one of two hubs again and again, each time with accepted orders that it has not delivered. The
 // figure is the time until the last of them arrived from the other.
 func measureTakeover(r *run) {
-	const orders = 40
+	const orders = 16 // as many attempts as run at one endpoint
 	f := r.openHub()
 	s, hubs := f.shop(), []*hub{f.hub, f.startHub()}
 	hubtest.Subscribe(s, s.db, s.ID, core.OrderPlaced, s.sink.at("", slowPath))
