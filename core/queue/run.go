@@ -73,8 +73,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// nextClaim returns when to claim what a claim has left. What is due soon is claimed half of Ahead before, so that one
-// claim takes several. If that time has passed, and the claim found nothing, it waits for the due time.
+// nextClaim returns when to claim what a claim has left: half of Ahead before its due time, so that one claim takes
+// several items. If that time has passed, and the claim found nothing, it is the due time.
 func (e *Engine[T, R]) nextClaim(last Batch[T]) time.Time {
 	ahead := last.NextDue.Add(-e.config.Ahead / 2)
 	if last.NextDue.IsZero() || len(last.Items) == 0 && !ahead.After(e.clock.Now()) {
