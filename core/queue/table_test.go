@@ -69,7 +69,8 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 		switch {
 		case slices.Contains(c.Busy, i.key) || slices.Contains(c.BusyGroups, i.group):
 			return false
-		case i.due.After(t.clock.Now().Add(c.Ahead)) || len(batch.Items) == c.Items || taken[i.key] == limit && !t.unlimited:
+		case i.due.After(t.clock.Now().Add(c.Ahead)) || len(batch.Items) == c.Items ||
+			taken[i.key] == limit && !t.unlimited:
 			if batch.NextDue.IsZero() || i.due.Before(batch.NextDue) {
 				batch.NextDue = i.due.Add(1) // zero would mean none
 			}

@@ -43,7 +43,8 @@ func measureSteady(r *run) {
 	r.add("orders/steady median", post).Against([]float64{figures.Median(floors)}).Noted(orders, ordersPerSecond)
 	r.add("orders/steady p99", figures.Percentile(took, 99)).Against([]float64{figures.Percentile(floors, 99)})
 	r.add("orders/steady arrival", arrival-post).Noted(arrival, figures.Percentile(arrived, 99))
-	r.add("orders/processor", flooded[1]...).Against(flooded[0]).Noted(flood, connections, ordersPerSecond, each(processor, orders))
+	r.add("orders/processor", flooded[1]...).Against(flooded[0]).
+		Noted(flood, connections, ordersPerSecond, each(processor, orders))
 }
 
 // steady posts orders at an even rate, and returns the milliseconds until each response. It adds when each was sent.
