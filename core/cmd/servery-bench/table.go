@@ -177,8 +177,8 @@ func surroundingRows() []measurement {
 			"after %v, so that waiting and not the processor bounds a replica; hubs of role worker, GOMAXPROCS=1; " +
 			"floor: one replica"}}},
 		{measureTakeover, []row{{"replicas/takeover", ms, "< 2000 ms", "99%% of %d kills of one of two replicas with " +
-			"%d accepted orders, SIGKILL to the last arrival; at most %.0f ms, median %.0f ms; %d orders arrived twice; " +
-			"kills by time below (ms): %s"}}},
+			"%d accepted orders, SIGKILL to the last arrival; at most %.0f ms, median %.0f ms; %d orders arrived " +
+			"twice; kills by time below (ms): %s"}}},
 		{measureConsole, []row{
 			{"console/pages", ms, "<= 50 ms",
 				"slowest of %d pages: %s; %d over a bound; beside %d deliveries of 3 attempts, %d stores, %d items"},
