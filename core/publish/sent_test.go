@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/outcome"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 // sentWork returns a publication whose menu was sent at a time, with the digest of "soup".
@@ -114,6 +115,6 @@ func TestReportDecidesAboutTheSentMenu(t *testing.T) {
 	require.Equal(t, Waiting, again.State)
 	require.True(t, again.RetryAt.After(now))
 	require.Zero(t, again.CallID)
-	work.Sent.Attempts = 6
+	work.Sent.Attempts = retry.Default(1).Attempts
 	require.Equal(t, Failed, work.Sent.Settle(work, outcome.Report{State: outcome.Retry}, now).State)
 }
