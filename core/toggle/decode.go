@@ -80,7 +80,7 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 		Action    string             `json:"action"`
 		TurnOnAt  core.PositiveInt   `json:"turn_on_at"`
 		Minutes   core.PositiveInt   `json:"prep_minutes"`
-		Until     string             `json:"until"`
+		Until     core.PositiveInt   `json:"until"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return StoreRequest{}, err
@@ -104,19 +104,16 @@ func (c *checker) prepMinutes(sent core.PositiveInt) int64 {
 	return int64(sent)
 }
 
-// until returns when a store stops to be busy.
-func (c *checker) until(sent string) time.Time {
-	if sent == "" {
+// until returns when a store stops being busy.
+func (c *checker) until(sent core.PositiveInt) time.Time {
+	if sent == 0 {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339, sent)
-	switch {
-	case err != nil:
-		c.AddBody("until", "time", "must be a time as RFC 3339, such as 2026-11-28T18:30:00Z, not "+core.Quote(sent))
-	case at.Before(c.now.Add(MinDelay)) || at.After(c.now.Add(MaxBusy)):
-		c.AddBody("until", "range", "must be between 5 minutes and 24 hours from now")
+	at := time.UnixMilli(int64(sent))
+	if at.Before(c.now.Add(MinDelay)) || at.After(c.now.Add(MaxBusy)) {
+		c.AddBody("until", "range", "must be between 5 minutes and 24 hours from now, in epoch milliseconds")
 	}
-	return at.UTC().Truncate(time.Millisecond)
+	return at
 }
 
 // DecodeItems decodes the body of a request about items and options. Any violation rejects it with an Invalid error

@@ -31,7 +31,7 @@ type StoreActionRequest struct {
 	Open            bool                   `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`                                               // whether the store takes orders from now on
 	ChangedAt       int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                    // epoch milliseconds
 	// Of closing: when the hub opens the store again, epoch milliseconds; 0: no time is set. The hub then
-	// sends a request to open it, whether or not the plan has told the aggregator this time.
+	// sends a request to open it, whether or not the plan has sent this time to the aggregator.
 	TurnOnAt      int64 `protobuf:"varint,6,opt,name=turn_on_at,json=turnOnAt,proto3" json:"turn_on_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -118,7 +118,7 @@ type StoreBusyRequest struct {
 	Busy            bool                   `protobuf:"varint,4,opt,name=busy,proto3" json:"busy,omitempty"`
 	PrepMinutes     int64                  `protobuf:"varint,5,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // of a busy store: the preparation time of new orders, 1 to 180; 0: not given
 	// Of a busy store: when the hub ends it, epoch milliseconds; 0: no time is set. The hub then sends a request
-	// without busy, whether or not the plan has told the aggregator this time.
+	// without busy, whether or not the plan has sent this time to the aggregator.
 	Until         int64 `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
 	ChangedAt     int64 `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds
 	unknownFields protoimpl.UnknownFields

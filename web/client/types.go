@@ -694,7 +694,7 @@ type LocationAction struct {
 	Platforms     []string  `json:"platforms,omitzero"`    // Platforms of the action, by name or alias
 	PrepMinutes   *int64    `json:"prep_minutes,omitzero"` // Of `busy`: the preparation time of new orders in minutes
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
-	Until         *string   `json:"until,omitzero"` // Of `busy`: when the hub ends it, as RFC 3339 such as `2026-11-28T18:30:00Z`, between 5 minutes and 24 hours from now
+	Until         *int64    `json:"until,omitzero"` // Of `busy`: when the hub ends it, in milliseconds since 1970, between 5 minutes and 24 hours from now
 }
 
 // MenuPreview is described in the API reference.

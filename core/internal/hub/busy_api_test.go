@@ -25,7 +25,7 @@ func TestBusyStoreIsReportedUntilItsEnd(t *testing.T) {
 	menus := s.aggregatorStore("aggregator-b").Menus
 	until := s.clock.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
 	reference := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"busy","prep_minutes":40,`+
-		`"platforms":["aggregator-a","aggregator-b","web"],"until":%q}`, until.Format(time.RFC3339)))
+		`"platforms":["aggregator-a","aggregator-b","web"],"until":%d}`, until.UnixMilli()))
 	outcomes := s.awaitOutcomes("store_action", reference, 3)
 	for platform, done := range map[string]bool{"aggregator-a": true, "web": true, "aggregator-b": false} {
 		reported := outcomes[platform]
@@ -63,7 +63,7 @@ func TestBusyStoreBecomesNormalOnRequest(t *testing.T) {
 	}
 	audited := s.auditActions()
 	require.Equal(t, 1, audited["store.busy"], "only a change is audited")
-	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"normal","until":"ignored"}`)
+	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"normal","until":1}`)
 	outcomes := s.awaitOutcomes("store_action", reference, 5)
 	there := outcomes["aggregator-a"]
 	require.Equal(t, []any{"normal", true}, []any{there["action"], there["status"]})
@@ -92,11 +92,10 @@ func (s *toggleClient) auditActions() map[string]int {
 func TestInvalidBusyRequestsNameTheField(t *testing.T) {
 	s := newMenuClient(t, unlimited)
 	for fields, wrong := range map[string]string{
-		`"prep_minutes":181`: "prep_minutes must be at most 180, not 181",
-		`"prep_minutes":-1`:  "prep_minutes must be a positive whole number",
-		`"until":"tomorrow"`: `until must be a time as RFC 3339, such as 2026-11-28T18:30:00Z, ` +
-			`not "tomorrow"`,
-		`"until":"2020-01-01T00:00:00Z"`: "until must be between 5 minutes and 24 hours from now",
+		`"prep_minutes":181`:    "prep_minutes must be at most 180, not 181",
+		`"prep_minutes":-1`:     "prep_minutes must be a positive whole number",
+		`"until":"tomorrow"`:    "until must be a positive whole number",
+		`"until":1577836800000`: "until must be between 5 minutes and 24 hours from now, in epoch milliseconds",
 	} {
 		r := s.send("POST", locationRoute, `{"location_ref_id":"s1","action":"busy",`+fields+`}`)
 		requireEnvelope(t, r, 400, wrong)
