@@ -46,7 +46,7 @@ func CheckDates(name string, list []DateHours, fail func(place, code, rule strin
 		case d.Date == "":
 			fail(place+".date", "required", "is required, as YYYY-MM-DD")
 		case err != nil:
-			fail(place+".date", "date", "must be a date as YYYY-MM-DD, not "+Quote(d.Date))
+			fail(place+".date", "format", "must be a date as YYYY-MM-DD, not "+Quote(d.Date))
 		case twice:
 			fail(place+".date", "duplicate", fmt.Sprintf("is the same as in %s[%d]", name, first))
 		default:

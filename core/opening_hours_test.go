@@ -90,9 +90,9 @@ func TestInvalidHoursOfDatesAreReported(t *testing.T) {
 	require.Equal(t, "09:00:00", slot[0].StartTime)
 	for want, list := range map[string][]DateHours{
 		"special_timings[0].date required: is required, as YYYY-MM-DD": {{Closed: true}},
-		`special_timings[0].date date: must be a date as YYYY-MM-DD, not "2026-02-29"`: {{Date: "2026-02-29",
+		`special_timings[0].date format: must be a date as YYYY-MM-DD, not "2026-02-29"`: {{Date: "2026-02-29",
 			Closed: true}},
-		`special_timings[0].date date: must be a date as YYYY-MM-DD, not "25.12.2026"`: {{Date: "25.12.2026",
+		`special_timings[0].date format: must be a date as YYYY-MM-DD, not "25.12.2026"`: {{Date: "25.12.2026",
 			Closed: true}},
 		"special_timings[1].date duplicate: is the same as in special_timings[0]": {{Date: "2026-12-25", Closed: true},
 			{Date: "2026-12-25", Slots: slot}},
