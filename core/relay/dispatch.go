@@ -74,7 +74,10 @@ type exchange struct {
 }
 
 // limitedError means that the rate limit of an endpoint allows no request before a time.
-type limitedError struct{ until time.Time }
+type limitedError struct {
+	until  time.Time
+	scoped bool // the limit counts for one store or order, so that other calls need not wait
+}
 
 func (e limitedError) Error() string {
 	return "the rate limit of the endpoint allows no request before " + e.until.UTC().Format(time.RFC3339)
@@ -144,7 +147,10 @@ func (x *exchange) notSent(err error) Result {
 	var limited limitedError
 	if errors.As(err, &limited) {
 		result := delayUnavailable(x.call, limited.Error(), now)
-		result.RetryAt, result.RetryAfter, result.Earlier = limited.until, limited.until, x.earlier
+		result.RetryAt, result.Earlier = limited.until, x.earlier
+		if !limited.scoped {
+			result.RetryAfter = limited.until
+		}
 		return result
 	}
 	result := notSent(x.call, x.plan, err, now)
@@ -255,12 +261,13 @@ func (x *exchange) addTokens(ctx context.Context, request *Request,
 func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, error) {
 	if x.plan.RateLimit.Requests > 0 && x.Rates != nil {
 		latest := x.Clock.Now().Add(x.maxWait(ctx))
-		at, err := x.Rates.Reserve(ctx, x.rateKey(), x.plan.RateLimit, latest)
+		key := x.rateKey()
+		at, err := x.Rates.Reserve(ctx, key, x.plan.RateLimit, latest)
 		if err != nil {
 			return Attempt{}, fmt.Errorf("counting the requests to the endpoint failed: %s", core.PublicMessage(err))
 		}
 		if at.After(latest) {
-			return Attempt{}, limitedError{at}
+			return Attempt{}, limitedError{at, key.Subject != ""}
 		}
 		core.SleepUntil(ctx, x.Clock, at)
 	}

@@ -146,12 +146,12 @@ func TestRateLimitDelaysOrRequeuesACall(t *testing.T) {
 	clock := clocktest.New()
 	sender := &scriptedSender{statuses: []int{200}}
 	d := Dispatcher{Sender: sender, Clock: clock, Log: slog.New(slog.DiscardHandler),
-		Rates: &fixedRates{[]time.Duration{0, maxRateWait + time.Second}}}
+		Rates: &fixedRates{[]time.Duration{0, maxRateWait + time.Second, maxRateWait + time.Second}}}
 	plan := Plan{Endpoint: "api", Hosts: []string{"api.example"}, Path: "/a", RateLimit: RateLimit{Requests: 1,
 		Period: time.Second}}
 	access := Access{BaseURLs: map[string]string{"api": "https://api.example"}}
 	send := func() Result {
-		return d.Send(t.Context(), Call{Since: clock.Now()}, plan, access,
+		return d.Send(t.Context(), Call{Since: clock.Now(), Order: Order{PlatformOrderID: "A-1"}}, plan, access,
 			func(context.Context, Response) (Outcome, error) { return Outcome{}, nil })
 	}
 	require.Equal(t, Done, send().State)
@@ -161,5 +161,9 @@ func TestRateLimitDelaysOrRequeuesACall(t *testing.T) {
 	require.Nil(t, r.Attempt)
 	require.Equal(t, clock.Now().Add(maxRateWait+time.Second), r.RetryAt)
 	require.Equal(t, r.RetryAt, r.RetryAfter)
+	plan.RateLimit.Scope = RatePerOrder
+	r = send()
+	require.Equal(t, clock.Now().Add(maxRateWait+time.Second), r.RetryAt)
+	require.Zero(t, r.RetryAfter, "calls of other orders need not wait")
 	require.Len(t, sender.requests, 1)
 }

@@ -169,6 +169,20 @@ func (c *credentialClient) await(what string, condition func() bool) {
 	})
 }
 
+// awaitAtDueTimes moves the clock until calls have succeeded. It stands still while a call is sent, so that a slow
+// machine does not change their times.
+func (c *credentialClient) awaitAtDueTimes(calls int) {
+	c.t.Helper()
+	hubtest.WaitUntil(c.t, fmt.Sprint(calls, " calls"), func() bool {
+		var step int64 // milliseconds
+		pgtest.Row(c.t, c.hub.db, &step, `SELECT CASE WHEN count(owner) = 0 THEN greatest(20, coalesce(
+			extract(epoch FROM min(available_at)) * 1000 - ?, 0))::bigint ELSE 0 END
+			FROM call_queue WHERE available_at < 'infinity'`, c.clock.Now().UnixMilli())
+		c.clock.Advance(time.Duration(step) * time.Millisecond)
+		return c.aggregator.succeeded() == calls
+	})
+}
+
 // requireNoSecretsInRecords checks that no recorded attempt has a secret or a token.
 func (c *credentialClient) requireNoSecretsInRecords() {
 	c.t.Helper()
