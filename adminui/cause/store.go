@@ -99,19 +99,29 @@ func reportText(status store.PlatformStatus, zone *time.Location) string {
 	return sentence
 }
 
+// platformGroups groups platforms by a text, in the order of the first platform of each.
+type platformGroups struct {
+	texts     []string
+	platforms [][]string
+}
+
+// add adds a platform, and reports whether it is the first with the text.
+func (g *platformGroups) add(platform, text string) (first bool) {
+	if at := slices.Index(g.texts, text); at >= 0 {
+		g.platforms[at] = append(g.platforms[at], platform)
+		return false
+	}
+	g.texts, g.platforms = append(g.texts, text), append(g.platforms, []string{platform})
+	return true
+}
+
 // StoreClosures explains on which listed platforms a store is closed, and how it opens. Platforms closed by the
 // same action are grouped.
 func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
-	var platforms [][]string
-	var reasons []string
+	var closed platformGroups
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, c := range s.ClosedOn {
-		if !listing.ListedOn(c.Platform) {
-			continue
-		}
-		reason := closedText(c, zone)
-		if at := slices.Index(reasons, reason); at >= 0 {
-			platforms[at] = append(platforms[at], c.Platform)
+		if !listing.ListedOn(c.Platform) || !closed.add(c.Platform, closedText(c, zone)) {
 			continue
 		}
 		remedy := text.RemedyClosed
@@ -121,34 +131,26 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 		case c.TurnOnAt != 0:
 			remedy = text.RemedyClosedTill
 		}
-		platforms, reasons, causes = append(platforms, []string{c.Platform}), append(reasons, reason),
-			append(causes, ui.Cause{State: ui.Err, Detail: remedy})
+		causes = append(causes, ui.Cause{State: ui.Err, Detail: remedy})
 	}
 	for i := range causes {
-		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, Join(platforms[i]), reasons[i])
+		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, Join(closed.platforms[i]), closed.texts[i])
 	}
 	return causes
 }
 
 // StoreBusy explains on which listed platforms a store is busy. Platforms with the same text are grouped.
 func StoreBusy(s store.Stored, zone *time.Location) (causes []ui.Cause) {
-	var platforms [][]string
-	var texts []string
+	var busy platformGroups
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, b := range s.BusyOn {
-		if !listing.ListedOn(b.Platform) {
-			continue
+		if listing.ListedOn(b.Platform) {
+			busy.add(b.Platform, busyText(b, zone))
 		}
-		detail := busyText(b, zone)
-		if at := slices.Index(texts, detail); at >= 0 {
-			platforms[at] = append(platforms[at], b.Platform)
-			continue
-		}
-		platforms, texts = append(platforms, []string{b.Platform}), append(texts, detail)
 	}
-	for i, detail := range texts {
+	for i, detail := range busy.texts {
 		causes = append(causes, ui.Cause{State: ui.Warn, Detail: text.RemedyBusy,
-			Text: fmt.Sprintf(detail, Join(platforms[i]))})
+			Text: fmt.Sprintf(detail, Join(busy.platforms[i]))})
 	}
 	return causes
 }
