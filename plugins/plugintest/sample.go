@@ -78,13 +78,7 @@ func sampleRequests(about *sdk.Description) []Request {
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
 			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
 	}
-	if slices.Contains(about.GetCapabilities(), sdk.CapabilityItemActionFull) {
-		full := &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1"}, Complete: true,
-			UnavailableItemRefIds: []string{"I 2/3", "I-1"}, UnavailableOptionRefIds: []string{"O-1"}}
-		list = append(list, Request{"Availability.PlanItems", full},
-			Request{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", Available: true,
-				OptionRefIds: []string{"O-1"}, Complete: true}})
-	}
+	list = append(list, sampleFullActions(about, call)...)
 	list = append(list, samplePollRequests(about, response)...)
 	list = append(list, sampleServed(about)...)
 	for _, request := range sampleInbound(about) {
@@ -95,6 +89,20 @@ func sampleRequests(about *sdk.Description) []Request {
 	}
 	list = append(list, sampleStatuses(about, order)...)
 	return append(list, sampleActions(about)...)
+}
+
+// sampleFullActions returns item actions with all unavailable items and options of the store.
+func sampleFullActions(about *sdk.Description, call *pb.Call) []Request {
+	if !slices.Contains(about.GetCapabilities(), sdk.CapabilityItemActionFull) {
+		return nil
+	}
+	return []Request{
+		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1"},
+			Complete: true, UnavailableItemRefIds: []string{"I 2/3", "I-1"},
+			UnavailableOptionRefIds: []string{"O-1"}}},
+		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", Available: true,
+			OptionRefIds: []string{"O-1"}, Complete: true}},
+	}
 }
 
 // samplePollRequests returns requests for each declared poll.
