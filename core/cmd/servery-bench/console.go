@@ -13,41 +13,54 @@ import (
 	"strings"
 	"time"
 
+	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/figures"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-// consolePages are the routes of pages, some with queries. A parameter other than :business is the id in consoleIDs.
-var consolePages = []string{"", "account/", "search/?q=dish", "search/?q=no+such+thing", "search/?q=W-12", "problems/",
-	"problems/?state=any", "plugins/", "plugins/:id/", "users/", "users/:id/", "audit/", "audit/:id/",
-	"b/:business/", "b/:business/grid/", "b/:business/grid/?state=closed", "b/:business/problems/",
-	"b/:business/problems/:id/", "b/:business/problems/:id/resend/", "b/:business/webhooks/",
-	"b/:business/webhooks/:id/", "b/:business/deliveries/", "b/:business/deliveries/?state=failed",
-	"b/:business/deliveries/?state=delivered", "b/:business/deliveries/?event=order_placed",
-	"b/:business/deliveries/?of=failed&sort=failed", "b/:business/deliveries/?status=503",
-	"b/:business/deliveries/resend/?webhook=:webhook", "b/:business/deliveries/:id/",
-	"b/:business/deliveries/:id/diff/", "b/:business/orders/", "b/:business/orders/?state=Placed",
-	"b/:business/orders/?platform=web", "b/:business/orders/refused/", "b/:business/orders/:id/",
-	"b/:business/orders/:id/diff/", "b/:business/calls/", "b/:business/calls/?state=failed", "b/:business/calls/:id/",
-	"b/:business/customers/", "b/:business/customers/:subject/", "b/:business/jobs/", "b/:business/jobs/?kind=menu",
-	"b/:business/jobs/?state=failed", "b/:business/jobs/:reference/", "b/:business/jobs/:reference/diff/",
-	"b/:business/stores/", "b/:business/stores/?text=a", "b/:business/stores/?state=no_items",
-	"b/:business/stores/:id/", "b/:business/stores/:id/diff/", "b/:business/stores/:id/menu/?platform=market",
-	"b/:business/stores/:id/menu/diff/?platform=market&after=response", "b/:business/items/",
-	"b/:business/items/?text=dish", "b/:business/items/?problem=rule", "b/:business/items/:id/",
-	"b/:business/items/:id/?platform=market", "b/:business/items/:id/?reason=live", "b/:business/history/",
-	"b/:business/history/item/", "b/:business/history/:id/", "b/:business/history/:id/diff/?at=0",
-	"b/:business/history/:id/rollback/", "b/:business/history/:id/restore/?at=0", "b/:business/keys/",
-	"b/:business/settings/", "b/:business/settings/platform/?name=market", "b/:business/checklist/",
-	"b/:business/sandbox/", "b/:business/audit/", "b/:business/audit/?object=store/1", "b/:business/audit/:id/"}
+// pageQueries are the queries with which pages are read; all others are read once, without one. A parameter other than
+// :business is the id in consoleIDs.
+var pageQueries = map[string][]string{
+	"search/":           {"?q=dish", "?q=no+such+thing", "?q=W-12"},
+	"problems/":         {"", "?state=any"},
+	"b/:business/grid/": {"", "?state=closed"},
+	"b/:business/deliveries/": {"", "?state=failed", "?state=delivered", "?event=order_placed",
+		"?of=failed&sort=failed", "?status=503"},
+	"b/:business/deliveries/resend/":    {"?webhook=:webhook"},
+	"b/:business/orders/":               {"", "?state=Placed", "?platform=web"},
+	"b/:business/calls/":                {"", "?state=failed"},
+	"b/:business/jobs/":                 {"", "?kind=menu", "?state=failed"},
+	"b/:business/stores/":               {"", "?text=a", "?state=no_items"},
+	"b/:business/stores/:id/menu/":      {"?platform=market"},
+	"b/:business/stores/:id/menu/diff/": {"?platform=market&after=response"},
+	"b/:business/items/":                {"", "?text=dish", "?problem=rule"},
+	"b/:business/items/:id/":            {"", "?platform=market", "?reason=live"},
+	"b/:business/history/:id/diff/":     {"?at=0"},
+	"b/:business/history/:id/restore/":  {"?at=0"},
+	"b/:business/settings/platform/":    {"?name=market"},
+	"b/:business/audit/":                {"", "?object=store/1"},
+}
 
 // unmeasuredPages are routes that are not measured, with the reason.
 var unmeasuredPages = map[string]string{
 	"b/:business/settings/login/":      "needs a plugin with a login",
 	"b/:business/settings/login/done/": "follows a login at an aggregator",
 	"platform-login/":                  "an aggregator redirects to it",
+}
+
+// consoleRoutes returns the paths of all pages of the console, below its root.
+func consoleRoutes() (paths []string) {
+	for _, page := range adminui.New(adminui.Config{Database: struct{ adminui.Database }{}}).Pages() {
+		for _, r := range page.Routes {
+			isFile, isStream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
+			if r.Method == http.MethodGet && !isFile && !isStream {
+				paths = append(paths, strings.TrimPrefix(r.Path, shell.Root))
+			}
+		}
+	}
+	return paths
 }
 
 // Bounds of a page.
@@ -123,9 +136,18 @@ var nextPage = regexp.MustCompile(`href="([^"]*)" rel="next"`)
 
 // pages are the pages to measure, with the second pages of lists. Each has been requested once.
 func (e *engine) pages() (pages []*page) {
-	paths := make([]string, len(consolePages))
-	for i, route := range consolePages {
-		paths[i] = shell.Root + e.consolePath(route)
+	var paths []string
+	for _, route := range consoleRoutes() {
+		if unmeasuredPages[route] != "" {
+			continue
+		}
+		queries, ok := pageQueries[route]
+		if !ok {
+			queries = []string{""}
+		}
+		for _, query := range queries {
+			paths = append(paths, shell.Root+e.consolePath(route+query))
+		}
 	}
 	for i := 0; i < len(paths); i++ {
 		body := e.send(paths[i], "", nil)
@@ -139,17 +161,21 @@ func (e *engine) pages() (pages []*page) {
 }
 
 // parameter is a parameter of a route other than that of the business.
-var parameter = regexp.MustCompile(`:(id|subject|reference|webhook)\b`)
+var parameter = regexp.MustCompile(`:\w+`)
+
+// consoleKey returns the list of a route in consoleIDs.
+func consoleKey(route string) string {
+	if inBusiness, ok := strings.CutPrefix(route, "b/:business/"); ok {
+		list, _, _ := strings.Cut(inBusiness, "/")
+		return "b/" + list
+	}
+	list, _, _ := strings.Cut(route, "/")
+	return list
+}
 
 // consolePath fills in the parameters of a route.
 func (e *engine) consolePath(route string) string {
-	list, _, _ := strings.Cut(route, "/:")
-	key := strings.Replace(list, "b/:business/", "b/", 1)
-	if inBusiness, ok := strings.CutPrefix(route, "b/:business/"); ok {
-		list, _, _ = strings.Cut(inBusiness, "/")
-		key = "b/" + list
-	}
-	path := strings.Replace(route, ":business", fmt.Sprint(e.business), 1)
+	key, path := consoleKey(route), strings.Replace(route, ":business", fmt.Sprint(e.business), 1)
 	return parameter.ReplaceAllStringFunc(path, func(name string) (id string) {
 		if name == ":webhook" {
 			key = "b/webhooks"
