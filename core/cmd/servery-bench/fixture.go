@@ -203,7 +203,8 @@ func (f *fixture) copyFloor(tables ...floorTable) *copyFloor {
 		t, sets := &tables[i], ""
 		f.scan([]any{&t.columns, &sets}, `SELECT string_agg(column_name, ', '), string_agg(
 				column_name || ' = excluded.' || column_name, ', ') FILTER (WHERE NOT column_name::text = ANY (?))
-			FROM information_schema.columns WHERE table_name = ? AND column_name <> 'business_id'`,
+			FROM information_schema.columns
+			WHERE table_name = ? AND column_name <> 'business_id' AND is_generated = 'NEVER'`,
 			pgdialect.Array(append(strings.Split(t.key, ", "), "id")), t.name)
 		must(floor.conn.ExecContext(f.ctx, fmt.Sprintf(`CREATE TEMP TABLE floor_%[1]s ON COMMIT DELETE ROWS AS
 			SELECT %[2]s FROM %[1]s WITH NO DATA`, t.name, t.columns)))
