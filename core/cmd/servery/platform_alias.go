@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
@@ -27,15 +28,22 @@ type aliasAdd struct {
 
 // Run adds an alias.
 func (c aliasAdd) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).AddAlias(ctx, c.Business,
-			core.NewPlatformAlias{Alias: c.Alias, Platform: c.Platform, InEvents: c.Sent},
-			accessdb.CommandLineChange(c.Business, "platform.alias"))
+	alias := core.NewPlatformAlias{Alias: c.Alias, Platform: c.Platform, InEvents: c.Sent}
+	return c.changeAlias(ctx, out, "platform.alias", func(db aliases.Store, change access.Change) (string, error) {
+		return fmt.Sprintf("%s is an alias of the platform %s of business %d\n", c.Alias, c.Platform, c.Business),
+			db.AddAlias(ctx, c.Business, alias, change)
+	})
+}
+
+// changeAlias opens the database, calls do with the entry for the audit trail, and prints the text that do returns.
+func (f businessFlags) changeAlias(ctx context.Context, out output, action string,
+	do func(aliases.Store, access.Change) (string, error)) error {
+	return f.withSchema(ctx, out, func(db *postgres.DB) error {
+		text, err := do(aliases.New(db), accessdb.CommandLineChange(f.Business, action))
 		if err != nil {
 			return err
 		}
-		return out.show(false, nil, "%s is an alias of the platform %s of business %d\n", c.Alias, c.Platform,
-			c.Business)
+		return out.show(false, nil, "%s", text)
 	})
 }
 
@@ -47,17 +55,10 @@ type aliasSet struct {
 
 // Run sets whether events use an alias.
 func (c aliasSet) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).SendAlias(ctx, c.Business, c.Alias, *c.Sent,
-			accessdb.CommandLineChange(c.Business, "platform.send_alias"))
-		if err != nil {
-			return err
-		}
-		state := "not sent"
-		if *c.Sent {
-			state = "sent"
-		}
-		return out.show(false, nil, "the alias %s of business %d is %s\n", c.Alias, c.Business, state)
+	state := map[bool]string{true: "sent", false: "not sent"}[*c.Sent]
+	return c.changeAlias(ctx, out, "platform.send_alias", func(db aliases.Store, change access.Change) (string, error) {
+		return fmt.Sprintf("the alias %s of business %d is %s\n", c.Alias, c.Business, state),
+			db.SendAlias(ctx, c.Business, c.Alias, *c.Sent, change)
 	})
 }
 
@@ -73,13 +74,11 @@ func (c aliasList) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return out.show(true, list, "")
-		}
+		text := ""
 		for _, a := range list {
-			fmt.Fprintf(out.stdout, "%-20s %s\n", a.Platform, a)
+			text += fmt.Sprintf("%-20s %s\n", a.Platform, a)
 		}
-		return nil
+		return out.show(c.JSON, list, "%s", text)
 	})
 }
 
@@ -90,12 +89,8 @@ type aliasRemove struct {
 
 // Run removes an alias.
 func (c aliasRemove) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias,
-			accessdb.CommandLineChange(c.Business, "platform.unalias"))
-		if err != nil {
-			return err
-		}
-		return out.show(false, nil, "the alias %s of business %d is removed\n", c.Alias, c.Business)
+	return c.changeAlias(ctx, out, "platform.unalias", func(db aliases.Store, change access.Change) (string, error) {
+		return fmt.Sprintf("the alias %s of business %d is removed\n", c.Alias, c.Business),
+			db.RemoveAlias(ctx, c.Business, c.Alias, change)
 	})
 }

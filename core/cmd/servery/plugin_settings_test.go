@@ -26,7 +26,7 @@ type settingsUpgrade struct {
 func newSettingsUpgrade(t *testing.T) settingsUpgrade {
 	t.Helper()
 	u := settingsUpgrade{operator: newOperator(t), source: filepath.Join(t.TempDir(), "regional")}
-	installtest.Plugin(t, filepath.Dir(u.source), "regional", "./testdata/regional")
+	installtest.Plugin(t, filepath.Dir(u.source), "regional", "../../internal/installtest/testdata/regional")
 	t.Setenv("SERVERY_SECRET_KEY", hubtest.SecretKey)
 	u.db = hubtest.Open(t, os.Getenv("SERVERY_DATABASE_URL"), nil)
 	_, stderr := u.run("plugin", "install", u.source)
