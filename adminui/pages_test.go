@@ -57,7 +57,7 @@ func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 		if known == nil {
 			return "", false
 		}
-		require.NotEmpty(t, known[before], "samples has no id for %s", route)
+		require.NotEmpty(t, known[before], "sampleIDs has no id for %s", route)
 		_, after, _ := strings.Cut(rest, "/")
 		at = before + known[before] + "/" + after
 		switch before {
