@@ -20,7 +20,7 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-// pageQueries are the queries with which pages are read; all others are read once, without one. A parameter other than
+// pageQueries are the queries of pages. A page that is not listed is read once, without a query. A parameter other than
 // :business is the id in consoleIDs.
 var pageQueries = map[string][]string{
 	"search/":           {"?q=dish", "?q=no+such+thing", "?q=W-12"},
