@@ -25,6 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/followups"
+	"github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/messages"
@@ -62,7 +63,7 @@ type Hub struct {
 	engine           *webhook.Engine
 	runner           *job.Runner
 	waits            *job.Waiter // requests that wait for their jobs
-	intake           *orders.Intake
+	intake           *intake.Intake
 	riders           *orders.Riders
 	followUps        followups.Store
 	relay            *relay.Engine
@@ -100,7 +101,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
 	h.riders = orders.NewRiders(db)
 	h.followUps = followups.New(db, h.riders)
-	h.intake = orders.NewIntake(db, h.followUps.ApplyWaiting)
+	h.intake = intake.NewIntake(db, h.followUps.ApplyWaiting)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}

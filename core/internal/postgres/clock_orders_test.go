@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
@@ -50,7 +51,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 		hubtest.SubscribeSeconds(t, db, k.business, event, sink.URL)
 	}
 	engine, _ := startEngine(t, db, webhook.Config{}, true)
-	intakes := map[*postgres.DB]*orders.Intake{db: newIntake(t, db), late: newIntake(t, late)}
+	intakes := map[*postgres.DB]*intakedb.Intake{db: newIntake(t, db), late: newIntake(t, late)}
 	var ids, unmoved []int64
 	take := func(hub *postgres.DB) {
 		for range perUpdate {

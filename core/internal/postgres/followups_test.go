@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/followups"
+	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -34,7 +35,7 @@ func newFollowUpHarness(t *testing.T) *followUpHarness {
 // arrive places an order and returns its id. The store applies the waiting follow-ups.
 func (h *followUpHarness) arrive(ref, more string) int64 {
 	h.t.Helper()
-	intake := orders.NewIntake(h.db, h.store.ApplyWaiting)
+	intake := intakedb.NewIntake(h.db, h.store.ApplyWaiting)
 	h.t.Cleanup(intake.Close)
 	receipts, failures := pgtest.PlaceBatch(context.Background(), intake, h.arrival(ref, "b", oneCurry, more))
 	require.NoError(h.t, failures[0])

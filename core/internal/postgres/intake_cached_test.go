@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
@@ -25,7 +26,7 @@ import (
 // cachedIntake is an intake with a caller whose key is cached, and another replica.
 type cachedIntake struct {
 	*menuHarness
-	intake  *ordersdb.Intake
+	intake  *intakedb.Intake
 	keys    access.Access
 	key     access.Key
 	header  string

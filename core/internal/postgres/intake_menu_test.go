@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -42,7 +43,7 @@ const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shu
 	`"applicable_on":"order.order_subtotal"}}]}`
 
 // placeOrder places one order and reads it.
-func (k *menuHarness) placeOrder(intake *orders.Intake, a order.PlaceRequest) order.APIOrder {
+func (k *menuHarness) placeOrder(intake *intakedb.Intake, a order.PlaceRequest) order.APIOrder {
 	k.t.Helper()
 	receipt, err := intake.Place(context.Background(), a)
 	require.NoError(k.t, err)

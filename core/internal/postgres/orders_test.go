@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -36,8 +37,8 @@ func (k *menuHarness) arrival(id, platform, items, more string) order.PlaceReque
 
 const oneCurry = `{"ref_id":"curry","quantity":1,"price":5}`
 
-func newIntake(t *testing.T, db *postgres.DB) *ordersdb.Intake {
-	intake := ordersdb.NewIntake(db)
+func newIntake(t *testing.T, db *postgres.DB) *intakedb.Intake {
+	intake := intakedb.NewIntake(db)
 	t.Cleanup(intake.Close)
 	return intake
 }
@@ -59,7 +60,7 @@ func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	k := newMenuHarness(t, db, "US")
 	k.store("s1")
-	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
+	intakes := []*intakedb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var placing sync.WaitGroup
 	receipts := make([]order.PlaceResult, 64)
 	for n := range receipts {
@@ -88,7 +89,7 @@ func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	k := newMenuHarness(t, db, "US")
 	k.store("s1")
-	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
+	intakes := []*intakedb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var mu sync.Mutex
 	ids := map[string]int64{}
 	var placing sync.WaitGroup
@@ -151,7 +152,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/")
 	for n := 1; ; n++ {
-		intake := ordersdb.NewIntake(db) // with an empty cache
+		intake := intakedb.NewIntake(db) // with an empty cache
 		before := pgtest.OrderCounts(t, db)
 		batch := []order.PlaceRequest{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
 			k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}

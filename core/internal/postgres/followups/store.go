@@ -122,7 +122,7 @@ func (s Store) wait(ctx context.Context, business core.BusinessID, f order.Follo
 	return nil
 }
 
-// ApplyWaiting applies the follow-ups that wait for orders, which are given by columns (orders.Applier).
+// ApplyWaiting applies the follow-ups that wait for orders, which are given by columns (intake.Applier).
 func (s Store) ApplyWaiting(ctx context.Context, businesses []int64, platforms, platformOrderIDs []string) error {
 	return s.applyWaiting(ctx, bun.SafeQuery(`(waiting.business_id, waiting.platform, waiting.platform_order_id)
 		IN (SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[]))`, postgres.Array(businesses),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 )
@@ -25,7 +25,7 @@ type revision struct {
 	target
 	order.FollowUp
 	order  storedOrder
-	priced orders.PricedOrder
+	priced intake.PricedOrder
 	event  core.ID // with the changed order; zero: the change is rejected
 }
 
@@ -91,7 +91,7 @@ func (s Store) price(ctx context.Context, r *revision) error {
 	if err != nil {
 		return err
 	}
-	r.priced, err = orders.Price(ctx, s.db, order.PlaceRequest{Business: r.business, Actor: r.Actor(), Draft: draft},
+	r.priced, err = intake.Price(ctx, s.db, order.PlaceRequest{Business: r.business, Actor: r.Actor(), Draft: draft},
 		r.id, r.order.Created)
 	return err
 }

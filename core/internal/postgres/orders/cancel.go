@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/uptrace/bun"
 
@@ -66,10 +65,11 @@ func (o Store) applyCancellation(ctx context.Context, business core.BusinessID, 
 
 // ApplyPendingCancellations cancels the orders that arrived after their cancellations.
 func (o Store) ApplyPendingCancellations(ctx context.Context) error {
-	return o.applyPending(ctx, `true`)
+	return o.ApplyPending(ctx, `true`)
 }
 
-func (o Store) applyPending(ctx context.Context, condition string, args ...any) error {
+// ApplyPending applies the stored cancellations that meet a condition, on c, to their orders.
+func (o Store) ApplyPending(ctx context.Context, condition string, args ...any) error {
 	type pendingOrder struct {
 		business core.BusinessID
 		id       int64
@@ -92,45 +92,4 @@ func (o Store) applyPending(ctx context.Context, condition string, args ...any) 
 		}
 	}
 	return nil
-}
-
-// applyTimeout bounds the search for what waits for a batch of orders.
-const applyTimeout = 2 * time.Second
-
-// Applier applies what waits for orders that have been placed. The orders are given by columns.
-type Applier func(ctx context.Context, businesses []int64, platforms, platformOrderIDs []string) error
-
-// applyWaiting applies stored cancellations and follow-ups to the orders of a batch that has just been committed.
-// Errors are retried by ApplyPendingCancellations and by the store of the follow-ups.
-func (b *intakeBatch) applyWaiting(followUps []Applier) {
-	var keys []orderKey
-	for _, p := range b.placed {
-		if p.stored && p.servedBy != core.ServedByMerchant {
-			keys = append(keys, p.key)
-		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	businesses, platforms, refs := columnsOf(keys)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), applyTimeout)
-	defer cancel()
-	var followed, cancelled bool
-	err := b.db.Bun().QueryRowContext(ctx, queries.With("waiting_for_orders", postgres.Args{
-		"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
-	})).Scan(&followed, &cancelled)
-	for _, apply := range followUps {
-		if followed && err == nil {
-			err = apply(ctx, businesses, platforms, refs)
-		}
-	}
-	if cancelled {
-		err = errors.Join(err, New(b.db).applyPending(ctx,
-			`(c.business_id, c.platform, c.platform_order_id) IN
-				(SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[]))`,
-			postgres.Array(businesses), postgres.Array(platforms), postgres.Array(refs)))
-	}
-	if err != nil {
-		b.db.Log().Warn("applying what waited for orders failed; it is retried", "error", err)
-	}
 }

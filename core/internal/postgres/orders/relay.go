@@ -3,7 +3,6 @@ package orders
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -11,16 +10,6 @@ import (
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
-
-// acknowledgement returns the call that accepts an order at its aggregator.
-func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call {
-	at := placed.event.At
-	return outbox.Call{
-		Business: business, ID: core.NewID(at), Kind: relay.OrderAcknowledge, OrderingKey: relay.OrderKey(placed.id),
-		Platform: placed.key.platform, Order: placed.id, Actor: "hub", At: at,
-		Payload: fmt.Appendf(nil, `{"accepted":true,"at":%d}`, at.UnixMilli()),
-	}
-}
 
 // statusCalls returns the calls that report a change of an order to its platform.
 //

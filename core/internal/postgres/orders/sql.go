@@ -4,11 +4,10 @@ import (
 	"embed"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
 //go:embed *.sql
 var files embed.FS
 
 // queries are the statements of this package.
-var queries = postgres.MustLoadQueries(files, outbox.Parts())
+var queries = postgres.MustLoadQueries(files)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/rejections"
@@ -54,8 +56,8 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 		r.Escalated = escalated.Time.UnixMilli()
 	}
 	var steps []order.Step
-	if err := errors.Join(decodeStored(history, &steps), decodeStored(riders, &r.RiderHistory),
-		decodeStored(reports, &r.OutOfStockReports)); err != nil {
+	if err := errors.Join(DecodeStored(history, &steps), DecodeStored(riders, &r.RiderHistory),
+		DecodeStored(reports, &r.OutOfStockReports)); err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
 	}
 	r.History = append([]order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}, steps...)
@@ -144,4 +146,12 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// DecodeStored decodes stored JSON. An empty value leaves into unchanged.
+func DecodeStored(raw []byte, into any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
 }

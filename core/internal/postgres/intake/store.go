@@ -1,4 +1,4 @@
-package orders
+package intake
 
 import (
 	"cmp"
@@ -197,4 +197,14 @@ func (b *intakeBatch) acknowledgements(planned bool) (calls []outbox.Call) {
 		}
 	}
 	return calls
+}
+
+// acknowledgement returns the call that accepts an order at its aggregator.
+func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call {
+	at := placed.event.At
+	return outbox.Call{
+		Business: business, ID: core.NewID(at), Kind: relay.OrderAcknowledge, OrderingKey: relay.OrderKey(placed.id),
+		Platform: placed.key.platform, Order: placed.id, Actor: "hub", At: at,
+		Payload: fmt.Appendf(nil, `{"accepted":true,"at":%d}`, at.UnixMilli()),
+	}
 }

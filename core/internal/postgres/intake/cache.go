@@ -1,10 +1,11 @@
-package orders
+package intake
 
 import (
 	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -128,10 +129,10 @@ func (s *cachedMenu) openingHours(stored storedHours) (parsedHours, error) {
 		return parsedHours{}, err
 	}
 	o := parsedHours{storedHours: stored, zone: zone}
-	if err := decodeStored([]byte(stored.timings), &o.hours.Week); err != nil {
+	if err := orders.DecodeStored([]byte(stored.timings), &o.hours.Week); err != nil {
 		return parsedHours{}, err
 	}
-	if err := decodeStored([]byte(stored.special), &o.hours.Dates); err != nil {
+	if err := orders.DecodeStored([]byte(stored.special), &o.hours.Dates); err != nil {
 		return parsedHours{}, err
 	}
 	s.hours = o

@@ -1,4 +1,4 @@
-package orders
+package intake
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
 )
@@ -83,7 +84,7 @@ type storedEntry struct {
 // onPlatform returns the item or option with the values of a platform.
 func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {
 	var groups []order.MenuGroup
-	if err := decodeStored(d.groups, &groups); err != nil {
+	if err := orders.DecodeStored(d.groups, &groups); err != nil {
 		return menuEntry{}, err
 	}
 	if option {
@@ -122,15 +123,7 @@ func (d storedEntry) decode(master, override any) error {
 	if err := json.Unmarshal(d.record, master); err != nil {
 		return err
 	}
-	return decodeStored(d.content, override)
-}
-
-// decodeStored decodes stored JSON. An empty value leaves into unchanged.
-func decodeStored(raw []byte, into any) error {
-	if len(raw) == 0 {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
+	return orders.DecodeStored(d.content, override)
 }
 
 // addTaxesAndCharges adds the taxes and charges to the contexts.
@@ -216,8 +209,8 @@ func (l *taxesAndCharges) addCharge(id int64, record []byte, all, naming bool) e
 		Title: master.Title, Basis: order.Basis(master.Structure.ApplicableOn), Value: *master.Structure.Value,
 		All: all, HasItemList: naming || master.Cleared,
 	}
-	if err := errors.Join(decodeStored(master.FulfillmentModes, &charge.Kinds),
-		decodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
+	if err := errors.Join(orders.DecodeStored(master.FulfillmentModes, &charge.Kinds),
+		orders.DecodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
 		return err
 	}
 	if len(charge.Kinds) == 0 && strings.HasPrefix(master.Code, "DC_") { // a delivery charge

@@ -1,4 +1,5 @@
-package orders
+// Package intake stores orders as they arrive: it prices them, and stores a batch with its events and deliveries.
+package intake
 
 import (
 	"context"
