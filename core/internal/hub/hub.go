@@ -101,7 +101,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
 	h.riders = orders.NewRiders(db)
 	h.followUps = followups.New(db, h.riders)
-	h.intake = intake.NewIntake(db, h.followUps.ApplyWaiting)
+	h.intake = intake.New(db, h.followUps.ApplyWaiting)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}

@@ -35,7 +35,7 @@ func newFollowUpHarness(t *testing.T) *followUpHarness {
 // arrive places an order and returns its id. The store applies the waiting follow-ups.
 func (h *followUpHarness) arrive(ref, more string) int64 {
 	h.t.Helper()
-	intake := intakedb.NewIntake(h.db, h.store.ApplyWaiting)
+	intake := intakedb.New(h.db, h.store.ApplyWaiting)
 	h.t.Cleanup(intake.Close)
 	receipts, failures := pgtest.PlaceBatch(context.Background(), intake, h.arrival(ref, "b", oneCurry, more))
 	require.NoError(h.t, failures[0])

@@ -38,7 +38,7 @@ func (k *menuHarness) arrival(id, platform, items, more string) order.PlaceReque
 const oneCurry = `{"ref_id":"curry","quantity":1,"price":5}`
 
 func newIntake(t *testing.T, db *postgres.DB) *intakedb.Intake {
-	intake := intakedb.NewIntake(db)
+	intake := intakedb.New(db)
 	t.Cleanup(intake.Close)
 	return intake
 }
@@ -152,7 +152,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/")
 	for n := 1; ; n++ {
-		intake := intakedb.NewIntake(db) // with an empty cache
+		intake := intakedb.New(db) // with an empty cache
 		before := pgtest.OrderCounts(t, db)
 		batch := []order.PlaceRequest{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
 			k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}

@@ -42,8 +42,8 @@ const (
 // maxStoredContexts bounds the cached settings.
 const maxStoredContexts = 20_000
 
-// NewIntake returns an Intake; the caller must Close it. The appliers apply what waited for placed orders.
-func NewIntake(db *postgres.DB, placed ...Applier) *Intake {
+// New returns an Intake; the caller must Close it. The appliers apply what waited for placed orders.
+func New(db *postgres.DB, placed ...Applier) *Intake {
 	i := &Intake{db: db, placed: placed}
 	i.settings.Max = maxStoredContexts
 	i.batcher = batch.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
