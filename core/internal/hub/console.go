@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -65,7 +66,7 @@ type (
 	jobStore      = jobs.Store
 	platformStore = platforms.Store
 	deliveryStore = deliveries.Store
-	webhookStore  = deliveries.Webhooks
+	webhookStore  = webhooksdb.Webhooks
 	storeStore    = stores.Store
 	aliasStore    = aliases.Store
 	customerStore = customers.Store
@@ -86,6 +87,6 @@ type consoleRecords struct {
 
 func newConsoleRecords(db *postgres.DB) consoleRecords {
 	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
-		deliveries.NewWebhooks(db), stores.New(db), aliases.New(db),
+		webhooksdb.NewWebhooks(db), stores.New(db), aliases.New(db),
 		customers.New(db)}
 }

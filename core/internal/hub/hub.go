@@ -36,6 +36,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
@@ -200,7 +201,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Checklist:           consoleview.NewChecklist(db, config.Plugins),
 		Toggles:             availability.New(db),
 		Subscriptions:       h.Subscriptions(),
-		SubscriptionRecords: deliveries.NewWebhooks(db),
+		SubscriptionRecords: webhooksdb.NewWebhooks(db),
 		Deliveries:          deliveries.New(db),
 		Presence:            h.monitor.presence,
 		Tester:              h.tester(),
@@ -214,12 +215,12 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 
 // Subscriptions returns the webhook subscriptions of businesses.
 func (h *Hub) Subscriptions() webhook.Subscriptions {
-	return webhook.Subscriptions{Store: deliveries.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
+	return webhook.Subscriptions{Store: webhooksdb.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
 		Clock: h.db.Clock()}
 }
 
 func (h *Hub) tester() webhook.Tester {
-	return webhook.Tester{Subscriptions: deliveries.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
+	return webhook.Tester{Subscriptions: webhooksdb.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
 		Sample: catalogue.Sample, Clock: h.db.Clock()}
 }
 

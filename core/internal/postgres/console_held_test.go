@@ -8,7 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -26,7 +26,7 @@ func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
 			[]int{figures.Held, figures.Waiting, one.Held, one.Waiting})
 	}
 	turn := func(active bool) {
-		require.NoError(t, deliveries.NewWebhooks(c.db).Change(t.Context(), c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(t.Context(), c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = active
 				return nil

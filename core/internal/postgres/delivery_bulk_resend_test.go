@@ -9,9 +9,9 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -95,7 +95,7 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 5)
 	c.end(webhook.Failed, owner, claimed...)
-	require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(ctx, c.business, "test", off.ID,
+	require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", off.ID,
 		func(s *webhook.Subscription) error {
 			s.Active = false
 			return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -279,7 +280,7 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 	c := newDeliveryHarness(t)
 	c.openCircuit()
 	change := func(decide func(*webhook.Subscription)) {
-		require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				decide(s)
 				return nil

@@ -15,6 +15,7 @@ import (
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -109,7 +110,7 @@ func (c *orderingHarness) finish(owner core.ID, state webhook.State,
 
 func (c *orderingHarness) switchTo(sub webhook.Subscription, on bool) {
 	c.t.Helper()
-	err := deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", sub.ID,
+	err := webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
 			s.Active = on
 			return nil
@@ -138,7 +139,7 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 		pgtest.Row(t, db, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
 		require.Equal(t, server, found, address)
 	}
-	servers, err := deliveriesdb.NewWebhooks(db).Servers(context.Background(), 100)
+	servers, err := webhooksdb.NewWebhooks(db).Servers(context.Background(), 100)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
 		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example",

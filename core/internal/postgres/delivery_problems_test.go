@@ -15,6 +15,7 @@ import (
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -213,7 +214,7 @@ func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 	list := c.problems(console.ProblemFilter{Limit: 9})
 	problem := list[len(list)-1]
 	require.Equal(t, 6, problem.Failed)
-	require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(ctx, c.business, "test", paused.ID,
+	require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", paused.ID,
 		func(s *webhook.Subscription) error { s.Active = false; return nil }))
 
 	job := c.resendProblem(problem.ID)

@@ -20,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -102,7 +103,7 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	}
 	failing := hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, one.at("/failing"))
 	turn := func(on bool) error {
-		return deliveries.NewWebhooks(dbs[1]).Change(ctx, business, "test", failing.ID,
+		return webhooksdb.NewWebhooks(dbs[1]).Change(ctx, business, "test", failing.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = on
 				return nil

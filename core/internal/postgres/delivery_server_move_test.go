@@ -18,13 +18,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 // setURL changes the URL of a webhook.
 func setURL(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
 	t.Helper()
-	err := deliveries.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
+	err := webhooksdb.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
 			s.URL = url
 			return nil

@@ -9,9 +9,9 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -31,7 +31,7 @@ func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 		require.Equal(t, orders.ID, sentTo(), "no own webhook")
 		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results")
 		require.Equal(t, own.ID, sentTo())
-		require.NoError(t, deliveries.NewWebhooks(db).Change(ctx, business, "test", own.ID,
+		require.NoError(t, webhooksdb.NewWebhooks(db).Change(ctx, business, "test", own.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = false
 				return nil

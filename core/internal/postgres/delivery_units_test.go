@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -27,7 +27,7 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 		require.NoError(t, err)
 	}
 	change := func(units webhook.Units) {
-		require.NoError(t, deliveries.NewWebhooks(c.db).Change(ctx, c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				s.Units = units
 				return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -53,7 +53,7 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	require.Equal(t, oldest, worst)
 
 	for _, id := range []int64{c.sub.ID, other.ID} {
-		require.NoError(t, deliveries.NewWebhooks(c.db).Change(context.Background(), c.business, "test", id,
+		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", id,
 			func(s *webhook.Subscription) error {
 				s.Active = false
 				return nil

@@ -12,12 +12,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -58,7 +58,7 @@ func requireDecryptable(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, su
 	secret, err := accessdb.New(db).CallbackSecret(ctx, tenant.ID)
 	require.NoError(t, err)
 	require.Equal(t, tenant.CallbackSecret, secret)
-	list, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 1000, 0)
+	list, n, err := webhooksdb.NewWebhooks(db).List(ctx, tenant.ID, 1000, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(subscriptions), n)
 	for i, sub := range subscriptions {

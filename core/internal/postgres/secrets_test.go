@@ -10,9 +10,9 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/access"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -21,7 +21,7 @@ func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	before := openWithKeys(t, url, hubtest.SecretKey)
 	tenant, sink := hubtest.Business(t, before), hubtest.NewSink(t, nil)
 	sub := hubtest.SubscribeSeconds(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook")
-	subscriptions := webhook.Subscriptions{Store: deliveries.NewWebhooks(before), Overlap: time.Hour,
+	subscriptions := webhook.Subscriptions{Store: webhooksdb.NewWebhooks(before), Overlap: time.Hour,
 		Clock: before.Clock()}
 	secrets := map[string][]string{"/hook/webhook": {sub.Secret}, "/hook/callback": {tenant.CallbackSecret}}
 	for range 2 {

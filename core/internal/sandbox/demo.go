@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/atomicfile"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
-	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -130,7 +130,7 @@ func BusinessOrDemo(id int64, dir string) (core.BusinessID, error) {
 // demoWebhooks subscribes the receiver to every event type. After a start on another port it updates the
 // subscriptions.
 func demoWebhooks(ctx context.Context, config DemoConfig, business core.BusinessID) error {
-	existing, _, err := deliveries.NewWebhooks(config.DB).List(ctx, business, 200, 0)
+	existing, _, err := webhooksdb.NewWebhooks(config.DB).List(ctx, business, 200, 0)
 	if err != nil {
 		return err
 	}

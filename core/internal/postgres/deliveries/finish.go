@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -220,7 +221,7 @@ func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error
 	if n, _ := result.RowsAffected(); n == 0 {
 		return nil // already switched off, or changed since the attempt was prepared
 	}
-	if err := deleteHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
+	if err := webhooks.DeleteCircuit(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err
 	}
 	if err := outbox.Invalidate(ctx, tx, d.Business, d.WebhookID); err != nil {

@@ -196,13 +196,3 @@ func (q Store) probeNow(ctx context.Context, endpoints []int64) error {
 	}
 	return nil
 }
-
-// deleteHealth deletes the circuit of an endpoint, because its subscription has changed.
-func deleteHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE business_id = ? AND endpoint = ?`, business,
-		endpoint)
-	if err != nil {
-		return fmt.Errorf("deleting the health of webhook %d: %w", endpoint, err)
-	}
-	return nil
-}

@@ -1,5 +1,4 @@
-// Package deliveries is the queue of webhook deliveries. It also stores their history, the
-// health of endpoints, and the subscriptions.
+// Package deliveries is the queue of webhook deliveries. It also stores their history and the health of endpoints.
 package deliveries
 
 import (

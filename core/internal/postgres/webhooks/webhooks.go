@@ -1,4 +1,5 @@
-package deliveries
+// Package webhooks stores the subscriptions of businesses.
+package webhooks
 
 import (
 	"cmp"
@@ -175,7 +176,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err != nil {
 		return fmt.Errorf("storing the subscription: %w", err)
 	}
-	if err := deleteHealth(ctx, tx, sub.Business, sub.ID); err != nil {
+	if err := DeleteCircuit(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
 	endpointChanged := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) ||
@@ -304,4 +305,14 @@ func (w Webhooks) Servers(ctx context.Context, limit int) (servers []string, err
 		return nil, fmt.Errorf("reading the servers of webhooks: %w", err)
 	}
 	return servers, nil
+}
+
+// DeleteCircuit deletes the circuit of an endpoint, because its subscription has changed.
+func DeleteCircuit(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE business_id = ? AND endpoint = ?`, business,
+		endpoint)
+	if err != nil {
+		return fmt.Errorf("deleting the health of webhook %d: %w", endpoint, err)
+	}
+	return nil
 }

@@ -1,0 +1,63 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// SwitchWebhook pauses or resumes a webhook. It returns Conflict if the webhook is already in
+// that state. Resuming releases its held deliveries.
+func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
+	change access.Change) error {
+	err := w.db.InTx(ctx, func(tx bun.Conn) error {
+		sub, err := w.lock(ctx, tx, business, id)
+		if err != nil {
+			return err
+		}
+		if sub.Active == active {
+			return core.Errorf(core.Conflict, "the webhook has changed: this page shows its current state")
+		}
+		change.Object = fmt.Sprintf("webhook/%d", id)
+		change.Before, change.After = map[string]any{"active": sub.Active}, map[string]any{"active": active}
+		before := sub
+		sub.Active, sub.UpdatedAt = active, w.db.Clock().Now()
+		if active {
+			sub.DisabledReason = ""
+		}
+		if err := w.write(ctx, tx, before, sub); err != nil {
+			return err
+		}
+		return w.db.RecordAudit(ctx, tx, change)
+	})
+	if err == nil && active {
+		outbox.Wake(w.db)
+	}
+	return err
+}
+
+// ChangeWebhook changes the fields of a webhook that the input sets.
+func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
+	change access.Change) error {
+	return w.db.InTx(ctx, func(tx bun.Conn) error {
+		sub, err := w.lock(ctx, tx, business, id)
+		if err != nil {
+			return err
+		}
+		before := sub
+		if err := input.Apply(&sub, w.db.Clock().Now()); err != nil {
+			return err
+		}
+		if err := w.write(ctx, tx, before, sub); err != nil {
+			return err
+		}
+		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), auditEntry(before), auditEntry(sub)
+		return w.db.RecordAudit(ctx, tx, change)
+	})
+}
