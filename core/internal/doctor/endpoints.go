@@ -21,7 +21,7 @@ const (
 
 // Endpoints connects to the server of every active webhook, as deliveries would.
 func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.Prefix) {
-	servers, err := webhooksdb.NewWebhooks(db).Servers(ctx, maxEndpoints+1)
+	servers, err := webhooksdb.New(db).Servers(ctx, maxEndpoints+1)
 	if err != nil {
 		d.Add("webhooks", Fail, err.Error(), "see the log of PostgreSQL")
 		return

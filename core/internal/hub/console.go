@@ -66,7 +66,7 @@ type (
 	jobStore      = jobs.Store
 	platformStore = platforms.Store
 	deliveryStore = deliveries.Store
-	webhookStore  = webhooksdb.Webhooks
+	webhookStore  = webhooksdb.Store
 	storeStore    = stores.Store
 	aliasStore    = aliases.Store
 	customerStore = customers.Store
@@ -87,6 +87,6 @@ type consoleRecords struct {
 
 func newConsoleRecords(db *postgres.DB) consoleRecords {
 	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
-		webhooksdb.NewWebhooks(db), stores.New(db), aliases.New(db),
+		webhooksdb.New(db), stores.New(db), aliases.New(db),
 		customers.New(db)}
 }

@@ -161,14 +161,14 @@ func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
 	rotated := sam.post(t, here+"rotate/", withReason(url.Values{"seen": fields["seen"]}))
 	require.Equal(t, http.StatusOK, rotated.status, rotated.text)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/&#;=]+`).FindString(rotated.text)
-	now, err := webhooksdb.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
+	now, err := webhooksdb.New(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.Equal(t, now.Secret, html.UnescapeString(secret))
 	require.NotContains(t, sam.get(t, here).text, secret)
 	require.Equal(t, http.StatusConflict,
 		sam.post(t, here+"rotate/", withReason(url.Values{"seen": fields["seen"]})).status,
 		"somebody was quicker: shown, not lost")
-	kept, err := webhooksdb.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
+	kept, err := webhooksdb.New(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.Equal(t, now.Secret, kept.Secret)
 	require.ElementsMatch(t, []string{"webhook.rotate", "webhook.test"}, a.auditActions(t, tenant.ID))

@@ -201,7 +201,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Checklist:           consoleview.NewChecklist(db, config.Plugins),
 		Toggles:             availability.New(db),
 		Subscriptions:       h.Subscriptions(),
-		SubscriptionRecords: webhooksdb.NewWebhooks(db),
+		SubscriptionRecords: webhooksdb.New(db),
 		Deliveries:          deliveries.New(db),
 		Presence:            h.monitor.presence,
 		Tester:              h.tester(),
@@ -215,12 +215,12 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 
 // Subscriptions returns the webhook subscriptions of businesses.
 func (h *Hub) Subscriptions() webhook.Subscriptions {
-	return webhook.Subscriptions{Store: webhooksdb.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
+	return webhook.Subscriptions{Store: webhooksdb.New(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
 		Clock: h.db.Clock()}
 }
 
 func (h *Hub) tester() webhook.Tester {
-	return webhook.Tester{Subscriptions: webhooksdb.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
+	return webhook.Tester{Subscriptions: webhooksdb.New(h.db), Publisher: outbox.NewPublisher(h.db),
 		Sample: catalogue.Sample, Clock: h.db.Clock()}
 }
 

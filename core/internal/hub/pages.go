@@ -47,7 +47,7 @@ func (h *Hub) mountPages(base string, demo core.BusinessID) {
 // signingSecrets reads the signing secrets of a business's webhooks, by display name.
 func (h *Hub) signingSecrets(business core.BusinessID) receiver.Secrets {
 	return func(ctx context.Context) (map[string]string, error) {
-		subscriptions, _, err := webhooksdb.NewWebhooks(h.db).List(ctx, business, 200, 0)
+		subscriptions, _, err := webhooksdb.New(h.db).List(ctx, business, 200, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -67,7 +67,7 @@ func SubscribeAs(t testing.TB, db *postgres.DB, s webhook.Subscription) webhook.
 	s.Active, s.Headers, s.Secret = true, map[string]string{}, webhook.NewSecret()
 	s.CreatedAt = db.Clock().Now()
 	s.UpdatedAt = s.CreatedAt
-	subs, err := webhooksdb.NewWebhooks(db).Upsert(context.Background(), s.Business, "test",
+	subs, err := webhooksdb.New(db).Upsert(context.Background(), s.Business, "test",
 		[]webhook.Key{{EventType: s.EventType, URL: s.URL}},
 		func(int, *webhook.Subscription) (webhook.Subscription, error) { return s, nil })
 	require.NoError(t, err)

@@ -90,7 +90,7 @@ func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 
 func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	c := newDeliveryHarness(t)
-	read, write := consoleview.New(c.db), webhooksdb.NewWebhooks(c.db)
+	read, write := consoleview.New(c.db), webhooksdb.New(c.db)
 	endpoint := func(ago time.Duration) console.Endpoint {
 		var tally console.AttemptCounter
 		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago),
@@ -133,7 +133,7 @@ func TestHeaderNamesAndTheirChangeAreShown(t *testing.T) {
 	c := newDeliveryHarness(t)
 	change := func(do func(*webhook.Subscription)) console.Endpoint {
 		c.clock.Advance(time.Hour)
-		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(t.Context(), c.business, "key:pos", c.sub.ID,
+		require.NoError(t, webhooksdb.New(c.db).Change(t.Context(), c.business, "key:pos", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				do(s)
 				s.UpdatedAt = c.clock.Now()
@@ -247,7 +247,7 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 
 func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
 	c := newDeliveryHarness(t)
-	read, write := consoleview.New(c.db), webhooksdb.NewWebhooks(c.db)
+	read, write := consoleview.New(c.db), webhooksdb.New(c.db)
 	var tally console.AttemptCounter
 	old := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now()}
 	tally.Count(old)

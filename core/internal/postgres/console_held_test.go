@@ -26,7 +26,7 @@ func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
 			[]int{figures.Held, figures.Waiting, one.Held, one.Waiting})
 	}
 	turn := func(active bool) {
-		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(t.Context(), c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.New(c.db).Change(t.Context(), c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = active
 				return nil

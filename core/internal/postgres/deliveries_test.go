@@ -181,7 +181,7 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	engine, _ := startEngine(t, db, webhook.Config{Poll: time.Hour}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
-	off, err := webhooksdb.NewWebhooks(db).Get(ctx, tenant.ID, sub.ID)
+	off, err := webhooksdb.New(db).Get(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.False(t, off.Active)
 	require.Contains(t, off.DisabledReason, "410")
@@ -198,12 +198,12 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	mu.Lock()
 	gone = false
 	mu.Unlock()
-	subs := webhook.Subscriptions{Store: webhooksdb.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: clock}
+	subs := webhook.Subscriptions{Store: webhooksdb.New(db), Guard: webhook.NewGuard(nil), Clock: clock}
 	on := true
 	require.NoError(t, subs.Update(ctx, tenant.ID, "test", sub.ID, webhook.Input{Active: &on}))
 	engine.Wake()
 	eventually(t, "delivered after switching on", func() bool { return len(history(t, db, event.ID)) == 2 })
-	again, err := webhooksdb.NewWebhooks(db).Get(ctx, tenant.ID, sub.ID)
+	again, err := webhooksdb.New(db).Get(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.Empty(t, again.DisabledReason)
 	requireQueueEmpty(t, db)

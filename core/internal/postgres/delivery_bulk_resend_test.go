@@ -95,7 +95,7 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 5)
 	c.end(webhook.Failed, owner, claimed...)
-	require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", off.ID,
+	require.NoError(t, webhooksdb.New(c.db).Change(ctx, c.business, "test", off.ID,
 		func(s *webhook.Subscription) error {
 			s.Active = false
 			return nil

@@ -280,7 +280,7 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 	c := newDeliveryHarness(t)
 	c.openCircuit()
 	change := func(decide func(*webhook.Subscription)) {
-		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.New(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				decide(s)
 				return nil

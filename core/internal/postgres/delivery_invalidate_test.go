@@ -29,7 +29,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 	const underWay, waiting = 2, 6
 	change := func(decide func(*webhook.Subscription, string)) func(*postgres.DB, webhook.Subscription, string) error {
 		return func(db *postgres.DB, sub webhook.Subscription, url string) error {
-			return webhooksdb.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
+			return webhooksdb.New(db).Change(context.Background(), sub.Business, "test", sub.ID,
 				func(s *webhook.Subscription) error {
 					decide(s, url)
 					return nil
@@ -121,7 +121,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 }
 
 func rotate(db *postgres.DB, sub webhook.Subscription, _ string) error {
-	subs := webhook.Subscriptions{Store: webhooksdb.NewWebhooks(db), Overlap: time.Hour, Clock: db.Clock()}
+	subs := webhook.Subscriptions{Store: webhooksdb.New(db), Overlap: time.Hour, Clock: db.Clock()}
 	_, err := subs.Rotate(context.Background(), sub.Business, sub.ID, "test", "")
 	return err
 }
@@ -134,7 +134,7 @@ func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 410, ErrorClass: webhook.Gone, Error: "410",
 					URL: d.URL}}}, strict)
 		require.NoError(t, err)
-		sub, err := webhooksdb.NewWebhooks(c.db).Get(context.Background(), c.business, c.sub.ID)
+		sub, err := webhooksdb.New(c.db).Get(context.Background(), c.business, c.sub.ID)
 		require.NoError(t, err)
 		return !sub.Active
 	}
@@ -142,7 +142,7 @@ func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 	owner, before, _ := c.claim()
 	require.Len(t, before, 2)
 	require.True(t, gone(owner, before[0]))
-	require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
+	require.NoError(t, webhooksdb.New(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
 		func(s *webhook.Subscription) error {
 			s.Active = true
 			return nil
@@ -157,7 +157,7 @@ func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
 	c := newDeliveryHarness(t)
 	c.openCircuit()
-	tester := webhook.Tester{Subscriptions: webhooksdb.NewWebhooks(c.db), Publisher: outbox.NewPublisher(c.db),
+	tester := webhook.Tester{Subscriptions: webhooksdb.New(c.db), Publisher: outbox.NewPublisher(c.db),
 		Sample: func(core.EventType) []byte { return []byte(`{}`) }, Clock: c.clock}
 	_, err := tester.Test(context.Background(), c.business, c.sub.ID)
 	require.NoError(t, err)

@@ -110,7 +110,7 @@ func (c *orderingHarness) finish(owner core.ID, state webhook.State,
 
 func (c *orderingHarness) switchTo(sub webhook.Subscription, on bool) {
 	c.t.Helper()
-	err := webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", sub.ID,
+	err := webhooksdb.New(c.db).Change(context.Background(), c.business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
 			s.Active = on
 			return nil
@@ -139,7 +139,7 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 		pgtest.Row(t, db, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
 		require.Equal(t, server, found, address)
 	}
-	servers, err := webhooksdb.NewWebhooks(db).Servers(context.Background(), 100)
+	servers, err := webhooksdb.New(db).Servers(context.Background(), 100)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
 		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example",

@@ -214,7 +214,7 @@ func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 	list := c.problems(console.ProblemFilter{Limit: 9})
 	problem := list[len(list)-1]
 	require.Equal(t, 6, problem.Failed)
-	require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", paused.ID,
+	require.NoError(t, webhooksdb.New(c.db).Change(ctx, c.business, "test", paused.ID,
 		func(s *webhook.Subscription) error { s.Active = false; return nil }))
 
 	job := c.resendProblem(problem.ID)

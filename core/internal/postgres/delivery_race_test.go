@@ -103,7 +103,7 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	}
 	failing := hubtest.SubscribeSeconds(t, dbs[0], business, core.OrderStatusUpdate, one.at("/failing"))
 	turn := func(on bool) error {
-		return webhooksdb.NewWebhooks(dbs[1]).Change(ctx, business, "test", failing.ID,
+		return webhooksdb.New(dbs[1]).Change(ctx, business, "test", failing.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = on
 				return nil

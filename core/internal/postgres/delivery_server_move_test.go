@@ -25,7 +25,7 @@ import (
 // setURL changes the URL of a webhook.
 func setURL(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
 	t.Helper()
-	err := webhooksdb.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
+	err := webhooksdb.New(db).Change(context.Background(), sub.Business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
 			s.URL = url
 			return nil

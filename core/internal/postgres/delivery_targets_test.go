@@ -31,7 +31,7 @@ func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 		require.Equal(t, orders.ID, sentTo(), "no own webhook")
 		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results")
 		require.Equal(t, own.ID, sentTo())
-		require.NoError(t, webhooksdb.NewWebhooks(db).Change(ctx, business, "test", own.ID,
+		require.NoError(t, webhooksdb.New(db).Change(ctx, business, "test", own.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = false
 				return nil

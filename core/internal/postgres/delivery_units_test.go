@@ -27,7 +27,7 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 		require.NoError(t, err)
 	}
 	change := func(units webhook.Units) {
-		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(ctx, c.business, "test", c.sub.ID,
+		require.NoError(t, webhooksdb.New(c.db).Change(ctx, c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
 				s.Units = units
 				return nil

@@ -53,7 +53,7 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	require.Equal(t, oldest, worst)
 
 	for _, id := range []int64{c.sub.ID, other.ID} {
-		require.NoError(t, webhooksdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", id,
+		require.NoError(t, webhooksdb.New(c.db).Change(context.Background(), c.business, "test", id,
 			func(s *webhook.Subscription) error {
 				s.Active = false
 				return nil

@@ -89,7 +89,7 @@ func TestOrderRetryUsesTheReplacementWebhook(t *testing.T) {
 	c.place(t, 1)
 	eventually(t, "the first attempt", func() bool { return len(c.gone.Arrivals()) == 1 })
 	eventually(t, "the webhook is switched off", func() bool {
-		list, _, err := webhooksdb.NewWebhooks(c.db).List(context.Background(), c.business, 10, 0)
+		list, _, err := webhooksdb.New(c.db).List(context.Background(), c.business, 10, 0)
 		return err == nil && !list[0].Active
 	})
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is no webhook to send them to")

@@ -49,7 +49,7 @@ func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 		require.ErrorContains(t, err, "permission denied", name)
 	}
 	pgtest.Exec(t, db, `SELECT count(*) FROM users`) // the role does not stay with the connection
-	_, n, err := webhooksdb.NewWebhooks(db).List(ctx, other.ID, 10, 0)
+	_, n, err := webhooksdb.New(db).List(ctx, other.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
@@ -67,7 +67,7 @@ func TestHubWorksWithoutTheTenantRole(t *testing.T) {
 	pgtest.Exec(t, db, `DROP POLICY tenant_isolation ON stores`)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
-	_, n, err := webhooksdb.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
+	_, n, err := webhooksdb.New(db).List(ctx, tenant.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
@@ -84,7 +84,7 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 			require.Equal(t, expected, enabled)
 			tenant := hubtest.Business(t, db)
 			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
-			_, n, err := webhooksdb.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
+			_, n, err := webhooksdb.New(db).List(ctx, tenant.ID, 10, 0)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
 			for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`,

@@ -58,7 +58,7 @@ func requireDecryptable(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, su
 	secret, err := accessdb.New(db).CallbackSecret(ctx, tenant.ID)
 	require.NoError(t, err)
 	require.Equal(t, tenant.CallbackSecret, secret)
-	list, n, err := webhooksdb.NewWebhooks(db).List(ctx, tenant.ID, 1000, 0)
+	list, n, err := webhooksdb.New(db).List(ctx, tenant.ID, 1000, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(subscriptions), n)
 	for i, sub := range subscriptions {

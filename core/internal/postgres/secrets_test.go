@@ -21,7 +21,7 @@ func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	before := openWithKeys(t, url, hubtest.SecretKey)
 	tenant, sink := hubtest.Business(t, before), hubtest.NewSink(t, nil)
 	sub := hubtest.SubscribeSeconds(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook")
-	subscriptions := webhook.Subscriptions{Store: webhooksdb.NewWebhooks(before), Overlap: time.Hour,
+	subscriptions := webhook.Subscriptions{Store: webhooksdb.New(before), Overlap: time.Hour,
 		Clock: before.Clock()}
 	secrets := map[string][]string{"/hook/webhook": {sub.Secret}, "/hook/callback": {tenant.CallbackSecret}}
 	for range 2 {

@@ -23,7 +23,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	for n := range webhook.MaxActive {
 		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n))
 	}
-	records := webhooksdb.NewWebhooks(db)
+	records := webhooksdb.New(db)
 	create := func(url string) error {
 		_, err := records.Upsert(ctx, tenant.ID, "key:pos", []webhook.Key{{EventType: core.OrderPlaced, URL: url}},
 			func(_ int, existing *webhook.Subscription) (webhook.Subscription, error) {
@@ -57,7 +57,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	subs := webhook.Subscriptions{Store: webhooksdb.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
+	subs := webhook.Subscriptions{Store: webhooksdb.New(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
 	var inputs []webhook.Input
 	for _, event := range []core.EventType{core.OrderPlaced, core.StoreCreation, core.InventoryUpdate} {
 		for n := range 5 {
@@ -80,7 +80,7 @@ func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 		})
 	}
 	require.NoError(t, running.Wait())
-	_, total, err := webhooksdb.NewWebhooks(db).List(context.Background(), tenant.ID, 1, 0)
+	_, total, err := webhooksdb.New(db).List(context.Background(), tenant.ID, 1, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(inputs), total)
 }

@@ -130,7 +130,7 @@ func BusinessOrDemo(id int64, dir string) (core.BusinessID, error) {
 // demoWebhooks subscribes the receiver to every event type. After a start on another port it updates the
 // subscriptions.
 func demoWebhooks(ctx context.Context, config DemoConfig, business core.BusinessID) error {
-	existing, _, err := webhooksdb.NewWebhooks(config.DB).List(ctx, business, 200, 0)
+	existing, _, err := webhooksdb.New(config.DB).List(ctx, business, 200, 0)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // SwitchWebhook pauses or resumes a webhook. It returns Conflict if the webhook is already in
 // that state. Resuming releases its held deliveries.
-func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
+func (w Store) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
 	change access.Change) error {
 	err := w.db.InTx(ctx, func(tx bun.Conn) error {
 		sub, err := w.lock(ctx, tx, business, id)
@@ -43,7 +43,7 @@ func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, i
 }
 
 // ChangeWebhook changes the fields of a webhook that the input sets.
-func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
+func (w Store) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
 	change access.Change) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
 		sub, err := w.lock(ctx, tx, business, id)

@@ -16,7 +16,7 @@ import (
 )
 
 // Upsert finds subscriptions by event type and URL and stores the results of decide: all or none.
-func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor string, keys []webhook.Key,
+func (w Store) Upsert(ctx context.Context, business core.BusinessID, actor string, keys []webhook.Key,
 	decide func(int, *webhook.Subscription) (webhook.Subscription, error)) (subs []webhook.Subscription, err error) {
 	err = w.db.InTx(ctx, func(tx bun.Conn) error {
 		existing, err := w.lockKeys(ctx, tx, business, keys)
@@ -57,7 +57,7 @@ func newLast(sub *webhook.Subscription) int {
 
 // lockKeys locks and returns the subscriptions that exist. Of two concurrent creations of one, the second finds the
 // first.
-func (w Webhooks) lockKeys(ctx context.Context, tx bun.Conn, business core.BusinessID,
+func (w Store) lockKeys(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	keys []webhook.Key) (map[webhook.Key]*webhook.Subscription, error) {
 	types, urls := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {
@@ -87,7 +87,7 @@ func (w Webhooks) lockKeys(ctx context.Context, tx bun.Conn, business core.Busin
 }
 
 // upsert stores the result of decide for a subscription, nil if it does not exist.
-func (w Webhooks) upsert(ctx context.Context, tx bun.Conn, actor string, existing *webhook.Subscription,
+func (w Store) upsert(ctx context.Context, tx bun.Conn, actor string, existing *webhook.Subscription,
 	decide func(*webhook.Subscription) (webhook.Subscription, error)) (webhook.Subscription, error) {
 	if existing != nil {
 		before := *existing

@@ -19,11 +19,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Webhooks stores subscriptions (webhook.SubscriptionStore).
-type Webhooks struct{ db *postgres.DB }
+// Store stores subscriptions (webhook.SubscriptionStore).
+type Store struct{ db *postgres.DB }
 
-// NewWebhooks returns Webhooks that use db.
-func NewWebhooks(db *postgres.DB) Webhooks { return Webhooks{db} }
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
 
 const webhookColumns = `business_id, id, event_type, url, active, retrial_interval_units, headers, event_type_header,` +
 	` event_type_header_value, secret, disabled_reason, created_at, updated_at`
@@ -72,7 +72,7 @@ func eventHeader(row webhookRow) webhook.EventHeader {
 func eventValue(h webhook.EventHeader) webhook.EventValue { return cmp.Or(h.Value, webhook.EventName) }
 
 // Change stores the result of decide for a subscription.
-func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
+func (w Store) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
 	decide func(*webhook.Subscription) error) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
 		sub, err := w.lock(ctx, tx, business, id)
@@ -89,7 +89,7 @@ func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor st
 
 // change stores a changed subscription. It writes an audit entry only if something differs,
 // because many POS repeat their subscriptions.
-func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
+func (w Store) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
 	if err := w.write(ctx, tx, before, after); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func auditEntry(sub webhook.Subscription) map[string]any {
 
 // Rotate stores the secrets that decide gives a subscription. The audit entry does not
 // contain the secrets.
-func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, by webhook.Author,
+func (w Store) Rotate(ctx context.Context, business core.BusinessID, id int64, by webhook.Author,
 	decide func(*webhook.Subscription),
 ) (sub webhook.Subscription, err error) {
 	err = w.db.InTx(ctx, func(tx bun.Conn) error {
@@ -156,7 +156,7 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 // write stores a changed subscription and invalidates its leased deliveries. New retry units
 // reschedule waiting deliveries, and switching it on releases held ones. It resets
 // the circuit, and the recorded health if the URL or headers changed.
-func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+func (w Store) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	if err := checkActiveLimit(ctx, tx, before, sub); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 
 // rescheduleRetries reschedules deliveries that wait for a retry: the wait since the last attempt follows
 // the new units. Held or blocked deliveries are already due.
-func (w Webhooks) rescheduleRetries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+func (w Store) rescheduleRetries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	differences := sub.Units.Schedule().Waits()
 	for n, wait := range before.Units.Schedule().Waits() {
 		differences[n] = (differences[n] - wait) / time.Second
@@ -247,7 +247,7 @@ func checkActiveLimit(ctx context.Context, tx bun.Conn, before, sub webhook.Subs
 }
 
 // lock reads a subscription that the transaction changes.
-func (w Webhooks) lock(ctx context.Context, tx bun.Conn, business core.BusinessID,
+func (w Store) lock(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	id int64) (webhook.Subscription, error) {
 	row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 	if err != nil {
@@ -256,7 +256,7 @@ func (w Webhooks) lock(ctx context.Context, tx bun.Conn, business core.BusinessI
 	return subscription(w.db, row)
 }
 
-func (w Webhooks) read(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
+func (w Store) read(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
 	lock string) (webhookRow, error) {
 	var row webhookRow
 	err := in.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND id = ? `+lock, business,
@@ -265,7 +265,7 @@ func (w Webhooks) read(ctx context.Context, in bun.IDB, business core.BusinessID
 }
 
 // Get returns a subscription.
-func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
+func (w Store) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
 	row, err := w.read(ctx, w.db.Tenant(business), business, id, "")
 	if err != nil {
 		return webhook.Subscription{}, err
@@ -274,7 +274,7 @@ func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (
 }
 
 // List returns a page of subscriptions, oldest first, and their total number.
-func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit,
+func (w Store) List(ctx context.Context, business core.BusinessID, limit,
 	offset int) ([]webhook.Subscription, int, error) {
 	var total int
 	if err := w.db.Tenant(business).QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ?`,
@@ -298,7 +298,7 @@ func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit,
 }
 
 // Servers returns at most limit servers (scheme, host and port) of all active webhooks, sorted.
-func (w Webhooks) Servers(ctx context.Context, limit int) (servers []string, err error) {
+func (w Store) Servers(ctx context.Context, limit int) (servers []string, err error) {
 	err = w.db.Bun().NewRaw(`SELECT DISTINCT server FROM webhooks WHERE active ORDER BY server LIMIT ?`,
 		limit).Scan(ctx, &servers)
 	if err != nil {
