@@ -6,12 +6,12 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
+	"github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/order"
 )
 
 // PlaceBatch stores orders in one batch.
-func PlaceBatch(ctx context.Context, i *intakedb.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
+func PlaceBatch(ctx context.Context, i *intake.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
 	receipts, failures := make([]order.PlaceResult, len(arrivals)), make([]error, len(arrivals))
 	for n, v := range i.PlaceBatch(ctx, arrivals) {
 		receipts[n], failures[n] = v.Value, v.Err
