@@ -81,7 +81,7 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 		return nil, err // the platform lists none of the stores
 	}
 	list, err := plugin.CheckItems(ctx, subject, n.timeout, converted)
-	found := menu.Found{}
+	found := make(menu.Found, len(list))
 	for _, f := range list {
 		finding := menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()}
 		if f.GetSeverity() == pb.FindingSeverity_FINDING_SEVERITY_WARNING {

@@ -38,7 +38,7 @@ const (
 // counts, and the submitted arrays with the outcome of each object. Warnings and findings about the store follow.
 func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
 	raws := request.raws()
-	body := make([]byte, 0, callbackSize(raws))
+	body := make([]byte, 0, callbackSize(raws, findings))
 	body = append(append(body, `{"reference":"`...), reference.String()...)
 	body = append(body, `","location_ref_id":`...)
 	location, err := jsontext.AppendQuote(nil, request.Scope.LocationRefID)
@@ -88,8 +88,16 @@ func Callback(reference core.ID, request Request, plan Plan, findings Findings) 
 	return append(body, '}'), nil
 }
 
-func callbackSize(raws PerKind[[]jsontext.Value]) int {
+// callbackSize estimates the size of a callback, so that its buffer rarely grows.
+func callbackSize(raws PerKind[[]jsontext.Value], findings Findings) int {
 	size := 1000
+	for _, ofKind := range findings {
+		for _, list := range ofKind {
+			for _, f := range list {
+				size += len(f.Platform) + len(f.Rule) + len(f.Message) + 60
+			}
+		}
+	}
 	for _, array := range raws {
 		for _, raw := range array {
 			size += len(raw) + 80

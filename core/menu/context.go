@@ -42,10 +42,10 @@ func (c *Check) isEmpty() bool {
 
 // byItem returns the findings for each checked item. Those of its categories, option groups and options name these.
 func (c *Check) byItem(found Found) map[string][]Finding {
-	list := map[string][]Finding{}
+	list := make(map[string][]Finding, len(found))
 	for object, findings := range found {
 		if object.Entity == FoundItem {
-			list[object.RefID] = append(list[object.RefID], findings...)
+			addFindings(list, object.RefID, findings)
 			continue
 		}
 		named := slices.Clone(findings)
@@ -54,7 +54,7 @@ func (c *Check) byItem(found Found) map[string][]Finding {
 		}
 		for _, row := range c.view.itemsOf(object) {
 			if ref := c.view.menu.Items[row].RefID; c.rows[row] {
-				list[ref] = append(list[ref], named...)
+				addFindings(list, ref, named)
 			}
 		}
 	}

@@ -118,12 +118,12 @@ func (n *inspection) inspectOn(ctx context.Context, platform RulePlatform) error
 		return nil
 	}
 	r.Platforms = append(r.Platforms, platform.Name)
-	for object, findings := range found {
-		r.Found[object] = append(r.Found[object], findings...)
-	}
 	byItem := check.byItem(found)
+	for object, findings := range found {
+		addFindings(r.Found, object, findings)
+	}
 	for ref, findings := range byItem {
-		r.Findings[ref] = append(r.Findings[ref], findings...)
+		addFindings(r.Findings, ref, findings)
 	}
 	if !platform.Context {
 		return nil
@@ -137,6 +137,14 @@ func (n *inspection) inspectOn(ctx context.Context, platform RulePlatform) error
 			Findings: found[FoundObject{FoundStore, n.scope.LocationRefID}]})
 	}
 	return nil
+}
+
+// addFindings adds findings to those of other platforms. It keeps the list, because copies of long lists cost memory.
+func addFindings[K comparable](to map[K][]Finding, of K, findings []Finding) {
+	if before := to[of]; len(before) > 0 {
+		findings = append(before, findings...)
+	}
+	to[of] = slices.Clip(findings)
 }
 
 // checkFor returns what a platform is to check, and the stored items in it that the request does not name. If there are
@@ -235,13 +243,16 @@ func (n Inspection) forRequest(request Request, plan *Plan) (byIndex Findings, b
 		return byIndex, nil
 	}
 	keys := request.identities()
+	byItem = make([]ItemFindings, 0, len(request.Items))
 	for entity, kind := range foundKinds {
 		byIndex[kind] = map[int][]Finding{}
 		for at, outcome := range plan.Outcomes[kind] {
 			if outcome.Message != "" || outcome.ID == 0 {
 				continue
 			}
-			byIndex[kind][at] = n.withEventNames(n.Found[FoundObject{entity, keys[kind][at]}])
+			if found := n.Found[FoundObject{entity, keys[kind][at]}]; len(found) > 0 {
+				byIndex[kind][at] = n.withEventNames(found)
+			}
 			if kind == Items {
 				byItem = append(byItem, ItemFindings{ID: outcome.ID, Findings: n.Findings[keys[kind][at]]})
 			}

@@ -91,7 +91,16 @@ func (s *recordSet[R]) markTouched(at *recordState[R]) {
 
 // changes returns the records to write, in the order in which they were touched.
 func (s *recordSet[R]) changes() []Change[R] {
-	var list []Change[R]
+	n := 0
+	for _, state := range s.touched {
+		if state.isNew || state.changed {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	list := make([]Change[R], 0, n) // of large records
 	for _, state := range s.touched {
 		if state.isNew || state.changed {
 			list = append(list, Change[R]{New: state.isNew, Record: state.record})

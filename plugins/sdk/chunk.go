@@ -6,9 +6,9 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// ChunkSize is the maximum size of a chunk of a menu, in bytes. Entities are not split: a larger one is a separate
-// chunk.
-const ChunkSize = 128 << 10
+// ChunkSize is the maximum size of a chunk of a menu, in bytes. Such a message fits a buffer of 32 kB that gRPC pools;
+// the next larger buffers have 1 MB. Entities are not split: a larger one is a separate chunk.
+const ChunkSize = 28 << 10
 
 // sendChunks sends a list in parts of at most size bytes. It sends nothing for an empty list.
 func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error {

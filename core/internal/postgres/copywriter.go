@@ -25,7 +25,8 @@ import (
 // columns, \N for null (PostgreSQL manual, COPY, File Formats).
 type CopyWriter struct {
 	Buf        bytes.Buffer
-	rowStarted bool // the current row has a column
+	scratch    bytes.Buffer // of the JSON of a column
+	rowStarted bool         // the current row has a column
 	err        error
 }
 
@@ -104,11 +105,21 @@ func (c *CopyWriter) JSON(isNil bool, v any) {
 		c.Text(string(appendObject(nil, headers)))
 		return
 	}
-	encoded, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
+	c.scratch.Reset()
+	if err := json.MarshalWrite(&c.scratch, v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		c.err = err
 	}
-	c.Text(string(encoded))
+	c.column()
+	for rest := c.scratch.Bytes(); len(rest) > 0; { // JSON has no other bytes that COPY escapes
+		end := bytes.IndexByte(rest, '\\') + 1
+		if end == 0 {
+			c.Buf.Write(rest)
+			return
+		}
+		c.Buf.Write(rest[:end])
+		c.Buf.WriteByte('\\')
+		rest = rest[end:]
+	}
 }
 
 // appendObject appends a JSON object with sorted names. Invalid UTF-8 is replaced.

@@ -1,10 +1,11 @@
 package publications
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/uptrace/bun"
 
@@ -32,7 +33,7 @@ func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID,
 		return changed, nil
 	}
 	var items, stores []int64
-	found := map[findingRow]bool{}
+	var found []findingRow
 	for _, of := range findings {
 		if of.Store != 0 {
 			stores = append(stores, of.Store)
@@ -40,8 +41,8 @@ func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID,
 			items = append(items, of.ID)
 		}
 		for _, f := range of.Findings {
-			found[findingRow{of.ID, of.Store, f.Platform, f.Rule, f.Message, f.Severity == menu.FindingWarning,
-				f.Entity, f.RefID}] = true
+			found = append(found, findingRow{of.ID, of.Store, f.Platform, f.Rule, f.Message,
+				f.Severity == menu.FindingWarning, f.Entity, f.RefID})
 		}
 	}
 	of := findingTargets{postgres.Array(distinct(items)), postgres.Array(distinct(stores)), postgres.Array(inspected)}
@@ -49,22 +50,15 @@ func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if err != nil {
 		return changed, err
 	}
-	different := differences(before, found)
-	if len(different) == 0 {
+	before, found = distinctFindings(before), distinctFindings(found)
+	if slices.Equal(before, found) {
 		return changed, nil
 	}
 	if err := writeFindings(ctx, tx, business, of, found); err != nil {
 		return changed, err
 	}
-	for _, row := range different {
-		switch {
-		case row.Warning:
-		case row.Store != 0:
-			changed.Stores = append(changed.Stores, row.Store)
-		default:
-			changed.Items = append(changed.Items, row.Item)
-		}
-	}
+	changed.addMissing(before, found)
+	changed.addMissing(found, before)
 	if len(changed.Items) == 0 {
 		return changed, nil
 	}
@@ -88,31 +82,52 @@ func distinct(ids []int64) []int64 {
 	return slices.Compact(ids)
 }
 
-// differences returns the findings that were removed or added.
-func differences(before []findingRow, found map[findingRow]bool) (list []findingRow) {
-	added := maps.Clone(found)
-	for _, row := range before {
-		if !found[row] {
-			list = append(list, row)
+// compareFindings orders findings by item and store, and then by all else.
+func compareFindings(a, b findingRow) int {
+	return cmp.Or(cmp.Compare(a.Item, b.Item), cmp.Compare(a.Store, b.Store), cmp.Compare(a.Platform, b.Platform),
+		cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Entity, b.Entity), cmp.Compare(a.RefID, b.RefID),
+		cmp.Compare(a.Message, b.Message), cmp.Compare(strconv.FormatBool(a.Warning), strconv.FormatBool(b.Warning)))
+}
+
+// distinctFindings sorts findings and removes those that occur twice. It changes the list.
+func distinctFindings(list []findingRow) []findingRow {
+	slices.SortFunc(list, compareFindings)
+	return slices.Compact(list)
+}
+
+// addMissing adds what the findings of one sorted list are about that another lacks, except warnings.
+func (c *ChangedFindings) addMissing(list, other []findingRow) {
+	for _, row := range list {
+		if _, ok := slices.BinarySearchFunc(other, row, compareFindings); ok || row.Warning {
+			continue
 		}
-		delete(added, row)
+		if row.Store != 0 {
+			c.Stores = append(c.Stores, row.Store)
+		} else {
+			c.Items = append(c.Items, row.Item)
+		}
 	}
-	return slices.AppendSeq(list, maps.Keys(added))
 }
 
 // writeFindings replaces the findings of the targets. An error replaces a warning of the same rule.
 func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, of findingTargets,
-	found map[findingRow]bool) error {
+	found []findingRow) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_findings WHERE business_id = ? AND `+findingsOf,
 		append([]any{business}, of.args()...)...); err != nil {
 		return fmt.Errorf("removing findings: %w", err)
 	}
-	items, stores, columns := make([]int64, 0, len(found)), make([]int64, 0, len(found)), [5][]string{}
-	warnings := make([]bool, 0, len(found))
-	for row := range found {
-		items, stores, warnings = append(items, row.Item), append(stores, row.Store), append(warnings, row.Warning)
-		for i, text := range []string{row.Platform, row.Rule, row.Message, row.Entity, row.RefID} {
-			columns[i] = append(columns[i], text)
+	if len(found) == 0 {
+		return nil
+	}
+	items, stores, columns := make([]int64, len(found)), make([]int64, len(found)), [5][]string{}
+	for i := range columns {
+		columns[i] = make([]string, len(found))
+	}
+	warnings := make([]bool, len(found))
+	for at, row := range found {
+		items[at], stores[at], warnings[at] = row.Item, row.Store, row.Warning
+		for i, text := range [...]string{row.Platform, row.Rule, row.Message, row.Entity, row.RefID} {
+			columns[i][at] = text
 		}
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("write_findings", postgres.Args{
