@@ -214,11 +214,14 @@ func (p Pages) loadView(ctx context.Context, v *shell.PageContext, found []conso
 		total.Add(count)
 	}
 	if len(causes) == 0 {
-		words := text.NoProblems
+		healthy := ui.Cause{State: ui.OK, Text: text.NoProblems}
 		if total.Attempts() == 0 {
-			words = text.NoTraffic
+			healthy.Text = text.NoTraffic
+			if v.Business.ID != 0 {
+				healthy.Link = ui.Link{Href: v.Link("checklist/"), Label: text.Checklist}
+			}
 		}
-		causes = []ui.Cause{{State: ui.OK, Text: words}}
+		causes = []ui.Cause{healthy}
 	}
 	view.figures = figureList(v, total, figures)
 	view.charts = charts(v, counts, total)

@@ -117,6 +117,9 @@ func (p Pages) FinishLogin(c *fiber.Ctx, v *shell.PageContext) error {
 
 // showLoginProblem shows why a login failed.
 func showLoginProblem(c *fiber.Ctx, v *shell.PageContext, problem string) error {
-	return v.Show(c, shell.Head{Title: text.LogIn, Causes: []ui.Cause{{State: ui.Err, Text: problem}}},
-		templ.NopComponent)
+	cause := ui.Cause{State: ui.Err, Text: problem}
+	if v.Business.ID != 0 {
+		cause.Link = ui.Link{Href: v.Link("settings/"), Label: text.Settings}
+	}
+	return v.Show(c, shell.Head{Title: text.LogIn, Causes: []ui.Cause{cause}}, templ.NopComponent)
 }

@@ -105,7 +105,7 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 	}
 	if v.list != nil {
 		head.Causes = append(head.Causes, v.list.causes...)
-		head.Above = append(head.Above, v.viewBar(c))
+		list.Views = v.viewBar(c)
 	}
 	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
 }

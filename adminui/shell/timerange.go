@@ -108,6 +108,10 @@ func (r TimeRange) AddTo(list *ui.List, v *PageContext, label, fallback string) 
 		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone), Value: v.Query.Get("from"),
 			Moment: true},
 		ui.Filter{Name: "to", Label: fmt.Sprintf(text.TimeBefore, label, zone), Value: v.Query.Get("to"), Moment: true})
+	if r.Preset != AnyTime { // older rows may exist
+		list.EmptyTitle = fmt.Sprintf(text.NoneInTime, list.EmptyTitle)
+		list.EmptyText = text.LongerTime + " " + list.EmptyText
+	}
 	list.PeriodsLabel = label
 	for _, p := range presets {
 		list.Periods = append(list.Periods, r.period(v, p.name, p.label, fallback))

@@ -25,8 +25,8 @@ const (
 	JobsNote         = "A job applies a request of the POS, such as a menu. The hub then sends the result to " +
 		"the POS (callback)."
 	DescribedJob = "%s (%s)"
-	NoJobsText   = "A job is created when the POS sends stores or a menu. If there is none, the hub rejected the " +
-		"request. The response that the POS received has the reason."
+	NoJobsText   = "A job is created when the POS sends stores or a menu. If there is none, the POS sent " +
+		"nothing, or the hub rejected its request. The response that the POS received has the reason."
 	ErrorGroups      = "Errors by cause"
 	Objects_         = "%s objects"
 	OneObject        = "1 object"

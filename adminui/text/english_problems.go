@@ -66,6 +66,8 @@ const (
 	BulkResendBeginning = "all that are stored"
 
 	NothingMatches     = "Nothing matches"
+	NoneInTime         = "%s in this time"
+	LongerTime         = "Select a longer time to see older ones."
 	NothingMatchesText = "Clear the filters to see all."
 	NoSyncsTitle       = "No menu requests for this store"
 	NoSyncsText        = "Old requests are deleted, but the menu stays. The page Jobs has the " +

@@ -5,8 +5,8 @@ const (
 	Sandbox        = "Sandbox"
 	SandboxNote    = "Simulated customers of a business in test mode"
 	SandboxStarted = "The scenario has started."
-	SandboxNone    = "The business is not in test mode: none of its aggregators is simulated. Create one with " +
-		"servery business create --sandbox, and run the simulator."
+	SandboxNone    = "The business is not in test mode: none of its aggregators is simulated. Create a " +
+		"test business with servery business create --sandbox, and run the simulator."
 	SandboxReady       = "No scenario has run since this hub started. Orders use the store's menu."
 	SandboxAbout       = "%s: %s at store %s, seed %d."
 	SandboxRuns        = "It is running."

@@ -3,6 +3,8 @@ package ui
 import (
 	"slices"
 
+	"github.com/a-h/templ"
+
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 )
@@ -13,13 +15,14 @@ type List struct {
 	Columns      []Column
 	Rows         []Row
 	Filters      []Filter
-	Periods      []Period // links to time ranges
-	PeriodsLabel string   // what the times are
-	Clear        string   // URL without filters; "" if none is set
-	Older        string   // URL of the next page; "" on the last
-	First        string   // URL of the first page; "" on it
-	CSV          string   // URL of the CSV file
-	More         string   // that rows are missing, and where they are; "" if none are
+	Views        templ.Component // the saved views; nil: none
+	Periods      []Period        // links to time ranges
+	PeriodsLabel string          // what the times are
+	Clear        string          // URL without filters; "" if none is set
+	Older        string          // URL of the next page; "" on the last
+	First        string          // URL of the first page; "" on it
+	CSV          string          // URL of the CSV file
+	More         string          // that rows are missing, and where they are; "" if none are
 	EmptyTitle   string
 	EmptyText    string
 	NoMatchTitle string // instead of EmptyTitle if a filter is set; "": a standard text
@@ -144,6 +147,29 @@ type Filter struct {
 	Hint               string
 	Moment             bool // a date and time in MomentLayout
 	Hidden             bool
+}
+
+// inUse describes the filters of a list that are set, and its time range.
+func (l List) inUse() []string {
+	var used []string
+	for _, p := range l.Periods {
+		if p.Current {
+			used = append(used, l.PeriodsLabel+": "+p.Label)
+		}
+	}
+	for _, f := range l.Filters {
+		if f.Value == "" || f.Hidden {
+			continue
+		}
+		value := f.Value
+		for _, o := range f.Options {
+			if o.Value == f.Value {
+				value = o.Label
+			}
+		}
+		used = append(used, f.Label+": "+value)
+	}
+	return used
 }
 
 // MomentLayout is the layout of the value of a datetime-local input.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -11,7 +12,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/publish"
 )
 
@@ -64,22 +64,20 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 		Key     int64                          `bun:"key"`
 		Counts  map[console.PlaceReason]int    `bun:"counts"`
 	}
-	unsoldStores, unsoldPlatforms, err := c.unsold(ctx, business)
-	if err != nil {
+	read := places{business: business, only: textCondition(f.Text), working: f.WorkingPlugins, local: f.Local,
+		refused: "false"}
+	if read.stores, read.facts, err = c.unsold(ctx, business); err != nil {
 		return grid, err
 	}
-	minute := localMinute(f.Local)
-	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", postgres.Args{
-		"place_tables":  placeTables(business, textCondition(f.Text), f.WorkingPlugins, f.Local),
-		"unsold_stores": postgres.Array(unsoldStores), "unsold_platforms": postgres.Array(unsoldPlatforms),
-		"place_reason": placeReason, "business": business, "platform": f.Platform, "reason": f.Reason,
+	minute, args := localMinute(f.Local), read.args()
+	maps.Copy(args, postgres.Args{
+		"place_reason": placeReason, "platform": f.Platform, "reason": f.Reason,
 		"reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
 		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
 		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
 		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,
-		"columns": gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
-		"closed_there": closedThere(f.Local),
-	})).Scan(ctx, &rows); err != nil {
+	})
+	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", args)).Scan(ctx, &rows); err != nil {
 		return grid, fmt.Errorf("reading the stores of the grid: %w", err)
 	}
 	grid.Total = rows[0].Counts[console.PlaceLive]

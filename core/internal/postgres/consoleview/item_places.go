@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/menu"
 )
 
@@ -18,17 +18,19 @@ import (
 // The counts ignore the filters by platform and reason.
 func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item console.Item,
 	f console.ItemPlaceFilter) (list []console.ItemPlace, counts []console.ItemPlaceCount, err error) {
-	var only, matching postgres.Conditions
-	only.Add(f.Store != "", "store.ref_id = ?", f.Store)
-	matching.Add(f.Platform != "", "platform = ?", f.Platform)
-	matching.Add(f.Reason == console.Shown, "reason = ''")
-	matching.Add(f.Reason != "" && f.Reason != console.Shown, "reason = ?", f.Reason)
+	read := places{business: business, working: f.WorkingPlugins, local: f.Local}
+	read.only.Add(f.Store != "", "store.ref_id = ?", f.Store)
+	var matching postgres.Conditions
+	matching.Add(f.Platform != "", "place.platform = ?", f.Platform)
+	matching.Add(f.Reason == console.Shown, "place.reason = ''")
+	matching.Add(f.Reason != "" && f.Reason != console.Shown, "place.reason = ?", f.Reason)
 	quoted, err := json.Marshal(item.RefID) // as it appears in problems
 	if err != nil {
 		return nil, nil, err
 	}
-	reasonStores, reasons, err := c.storeReasons(ctx, business, item.ID)
-	if err != nil {
+	read.refused = bun.Safe(queries.With("item_refused", postgres.Args{"pattern": containsPattern(string(quoted)),
+		"problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted)}))
+	if read.stores, read.facts, err = c.storeReasons(ctx, business, item.ID); err != nil {
 		return nil, nil, err
 	}
 	var rows []struct {
@@ -38,17 +40,12 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 		Values   []byte              `bun:"content"`
 		Counts   []byte              `bun:"counts"`
 	}
-	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
-		"place_tables":  placeTables(business, only, f.WorkingPlugins, f.Local),
-		"reason_stores": postgres.Array(reasonStores), "reasons": postgres.Array(reasons),
-		"catalogue_reason": catalogueReason,
-		"place_reason":     itemPlaceReason, "business": business, "unsold": f.Store != "",
-		"item": item.ID, "matching": matching,
-		"pattern": containsPattern(string(quoted)), "problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
-		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
-		"columns": gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
-		"closed_there": closedThere(f.Local),
-	})).Scan(ctx, &rows); err != nil {
+	args := read.args()
+	maps.Copy(args, postgres.Args{"catalogue_reason": catalogueReason, "place_reason": itemPlaceReason,
+		"refused": read.refused,
+		"unsold":  f.Store != "", "item": item.ID, "matching": matching,
+		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit})
+	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", args)).Scan(ctx, &rows); err != nil {
 		return nil, nil, fmt.Errorf("reading the stores of item %d: %w", item.ID, err)
 	}
 	if len(rows[0].Counts) > 0 {

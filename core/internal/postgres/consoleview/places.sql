@@ -32,39 +32,97 @@ AND report.state <> 'open'
 AND (report.until_at IS NULL OR report.until_at > ?now)
 
 -- name: place_tables
--- Common table expressions of all stores on all platforms.
+-- Common table expressions of all stores on all platforms. Stores of one kind have the same reasons everywhere, so that
+-- these follow from an example of each kind. A business has few kinds of stores.
 -- The platforms, and whether their plugin does not work.
 platform AS MATERIALIZED (
     SELECT name, served_by, served_by <> 'own' AND served_by <> ALL (?working::text[]) AS down
     FROM platforms
     WHERE business_id = ?business
 ),
+-- What is known of the menus of stores.
+known AS MATERIALIZED (
+    SELECT *
+    FROM unnest(?known_stores::bigint[], ?known_values::text[]) known (store_id, value)
+),
+-- What distinguishes a store from others with the same settings, as a hash.
+mark AS MATERIALIZED (
+    SELECT store_id, bit_xor(hash) AS marks
+    FROM (
+        SELECT store_id, hash_record_extended(ROW (1, value), 0) AS hash
+        FROM known
+        UNION ALL
+        SELECT store_id, hash_record_extended(ROW (2, platform, turn_on_at), 0)
+        FROM store_switches
+        WHERE business_id = ?business AND NOT open
+        UNION ALL
+        SELECT store_id, hash_record_extended(ROW (3, platform, state, until_at), 0)
+        FROM store_reports
+        WHERE business_id = ?business AND state <> 'open'
+        UNION ALL
+        SELECT
+            store_id,
+            hash_record_extended(
+                ROW (
+                    4, platform, state, published_at IS NULL, available_at < 'infinity', note <> '',
+                    problems <> '[]' OR left_out <> '[]', ?refused
+                ),
+                0
+            )
+        FROM publications publication
+        WHERE business_id = ?business
+            AND NOT (state = 'published' AND available_at = 'infinity' AND problems = '[]' AND left_out = '[]')
+    ) mark
+    GROUP BY store_id
+),
+-- The stores that the filter selects, and their kind.
+store AS MATERIALIZED (
+    SELECT
+        store.id,
+        store.ref_id,
+        store.hours_hash,
+        hash_record_extended(
+            ROW (
+                store.active, store.ordering_enabled, store.hide_from_ui, store.excluded_platforms,
+                store.included_platforms, store.hours_hash, mark.marks
+            ),
+            0
+        ) AS kind
+    FROM stores store
+    LEFT JOIN mark ON mark.store_id = store.id
+    WHERE store.business_id = ?business ?only
+),
+kind AS MATERIALIZED (
+    SELECT kind, min(id) AS id, min(hours_hash) AS hours_hash, count(*) AS stores
+    FROM store
+    GROUP BY kind
+),
 -- The distinct opening hours by their hash: whether a store with them is open, and the minutes until it opens.
 hours AS MATERIALIZED (
     SELECT
-        known.hours_hash,
+        example.hours_hash,
         state.open,
-        CASE WHEN NOT state.open THEN opens_in(known.timings, special.slots, ?local::timestamp) END AS opens_in
+        CASE WHEN NOT state.open THEN opens_in(example.timings, special.slots, ?local::timestamp) END AS opens_in
     FROM (
-        SELECT hours_hash, min(id) AS id
-        FROM stores store
-        WHERE business_id = ?business AND hours_hash <> 0
+        SELECT min(id) AS id
+        FROM kind
+        WHERE hours_hash <> 0
         GROUP BY hours_hash
-    ) example
-    JOIN stores known ON known.business_id = ?business AND known.id = example.id
+    ) one
+    JOIN stores example ON example.business_id = ?business AND example.id = one.id
     CROSS JOIN LATERAL (
-        SELECT special_slots(known.special_timings, ?local::date - 1) AS slots OFFSET 0
+        SELECT special_slots(example.special_timings, ?local::date - 1) AS slots OFFSET 0
     ) special
     CROSS JOIN LATERAL (
-        SELECT open_at(known.timings, special.slots, ?local::timestamp) AS open OFFSET 0
+        SELECT open_at(example.timings, special.slots, ?local::timestamp) AS open OFFSET 0
     ) state
 ),
--- The stores that the filter selects.
-store AS MATERIALIZED (
+-- A store of each kind.
+example AS MATERIALIZED (
     SELECT
-        store.business_id,
+        kind.kind,
+        kind.stores,
         store.id,
-        store.ref_id,
         store.active,
         store.ordering_enabled,
         store.hide_from_ui,
@@ -72,25 +130,34 @@ store AS MATERIALIZED (
         store.included_platforms,
         coalesce(hours.open, true) AS open,
         hours.opens_in
-    FROM stores store
-    LEFT JOIN hours ON hours.hours_hash = store.hours_hash
-    WHERE store.business_id = ?business ?only
+    FROM kind
+    JOIN stores store ON store.business_id = ?business AND store.id = kind.id
+    LEFT JOIN hours ON hours.hours_hash = kind.hours_hash
 ),
+
+-- name: place_joins
+-- The tables that ?place_reason reads, beside the row store and the row platform.
+LEFT JOIN store_switches switch
+    ON switch.business_id = ?business
+    AND switch.store_id = store.id
+    AND switch.platform = platform.name
+    AND NOT switch.open
+LEFT JOIN store_reports report ON report.business_id = ?business AND ?closed_there
+LEFT JOIN publications publication
+    ON platform.served_by <> 'own'
+    AND publication.business_id = ?business
+    AND publication.store_id = store.id
+    AND publication.platform = platform.name
 
 -- name: grid_stores
 -- A page of stores by sort key and ref_id, with the reason on each platform, and the counts of all of them.
 WITH
 ?place_tables
--- The stores that sell no item that can be ordered.
-unsold AS MATERIALIZED (
-    SELECT *
-    FROM unnest(?unsold_stores::bigint[], ?unsold_platforms::text[]) unsold (store_id, platform)
-),
--- Each store on each platform.
+-- Each kind of store on each platform.
 place AS MATERIALIZED (
     SELECT
-        store.id,
-        store.ref_id,
+        store.kind,
+        store.stores,
         platform.name AS platform,
         ?platform = '' OR platform.name = ?platform AS selected,
         ?place_reason AS reason,
@@ -99,27 +166,16 @@ place AS MATERIALIZED (
             WHEN report.store_id IS NOT NULL THEN extract(epoch FROM report.until_at - ?now)::bigint / 60
             WHEN NOT store.open THEN store.opens_in
         END AS opens_in
-    FROM store
+    FROM example store
     CROSS JOIN platform
-    LEFT JOIN store_switches switch
-        ON switch.business_id = ?business
-        AND switch.store_id = store.id
-        AND switch.platform = platform.name
-        AND NOT switch.open
-    LEFT JOIN store_reports report ON report.business_id = ?business AND ?closed_there
-    LEFT JOIN publications publication
-        ON platform.served_by <> 'own'
-        AND publication.business_id = ?business
-        AND publication.store_id = store.id
-        AND publication.platform = platform.name
+    ?place_joins
 ),
--- The stores of the grid, with their sort key.
+-- The kinds, with the sort key of their stores.
 ranked AS MATERIALIZED (
     SELECT
-        id,
-        ref_id,
+        kind,
         min(opens_in) FILTER (WHERE selected) AS opens_in,
-        coalesce(bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected), false) AS matches,
+        jsonb_object_agg(platform, reason) AS reasons,
         CASE ?sort
             WHEN 'ref' THEN 0
             WHEN 'opens' THEN coalesce(?minute + min(opens_in) FILTER (WHERE selected), 1::bigint << 40)
@@ -131,39 +187,35 @@ ranked AS MATERIALIZED (
             END
         END AS key
     FROM place
-    GROUP BY id, ref_id
+    GROUP BY kind
+    HAVING ?reason = '' OR bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected)
 ),
 page AS (
-    SELECT *
-    FROM ranked
-    WHERE (?reason = '' OR matches) AND (key, ref_id) > (?after_key, ?after_ref)
-    ORDER BY key, ref_id
+    SELECT store.id, store.ref_id, ranked.*
+    FROM store
+    JOIN ranked ON ranked.kind = store.kind
+    WHERE (ranked.key, store.ref_id) > (?after_key, ?after_ref)
+    ORDER BY ranked.key, store.ref_id
     LIMIT ?limit
 ),
 -- The number of stores with each reason on a selected platform. The empty reason counts all stores.
 counts AS (
-    SELECT reason, count(DISTINCT id) AS stores
-    FROM place
-    WHERE selected AND reason <> ''
+    SELECT reason, sum(stores) AS stores
+    FROM (
+        SELECT DISTINCT reason, kind, stores
+        FROM place
+        WHERE selected AND reason <> ''
+    ) of_kind
     GROUP BY reason
     UNION ALL
     SELECT '', count(*)
-    FROM ranked
+    FROM store
 )
 SELECT ?columns, found.reasons, found.opens_in, found.key, found.counts
 FROM (
-    SELECT
-        page.*,
-        shown.reasons,
-        (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
+    SELECT page.*, (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
     FROM (SELECT) one
     LEFT JOIN page ON true
-    LEFT JOIN (
-        SELECT place.id, jsonb_object_agg(place.platform, place.reason) AS reasons
-        FROM place
-        JOIN page ON page.id = place.id
-        GROUP BY place.id
-    ) shown ON shown.id = page.id
 ) found
 LEFT JOIN (SELECT *, ?closed_on AS closed_on, ?platform_status AS platform_status FROM stores) store
     ON store.business_id = ?business AND store.id = found.id
@@ -181,21 +233,17 @@ offered AS MATERIALIZED (
     CROSS JOIN catalogue_entities item
     WHERE item.business_id = ?business AND item.kind = 1 AND item.id = ?item
 ),
-known AS MATERIALIZED (
-    SELECT *
-    FROM unnest(?reason_stores::bigint[], ?reasons::text[]) known (store_id, reason)
-),
--- The item at each store.
+-- The item at each kind of store.
 sold AS MATERIALIZED (
-    SELECT store.*, coalesce(known.reason, '') AS store_reason
-    FROM store
-    LEFT JOIN known ON known.store_id = store.id
-    WHERE ?unsold OR store.id NOT IN (SELECT store_id FROM known WHERE reason = 'not_sold')
+    SELECT example.*, coalesce(known.value, '') AS store_reason
+    FROM example
+    LEFT JOIN known ON known.store_id = example.id
+    WHERE ?unsold OR known.value IS DISTINCT FROM 'not_sold'
 ),
 place AS MATERIALIZED (
     SELECT
-        store.id,
-        store.ref_id,
+        store.kind,
+        store.stores,
         platform.name AS platform,
         CASE
             WHEN store.store_reason = 'not_sold' THEN 'not_sold'
@@ -207,9 +255,7 @@ place AS MATERIALIZED (
                     CASE
                         WHEN at.reason IN ('', 'menu_waits', 'incomplete', 'updating')
                             AND publication.state = 'published'
-                            AND concat(publication.problems, publication.left_out) LIKE ?pattern
-                            AND (publication.problems::jsonb || publication.left_out::jsonb) @> ?problem::jsonb
-                            THEN 'item_refused'
+                            AND ?refused THEN 'item_refused'
                         WHEN at.reason = 'incomplete' THEN ''
                         ELSE at.reason
                     END
@@ -218,27 +264,18 @@ place AS MATERIALIZED (
         END AS reason
     FROM sold store
     CROSS JOIN offered platform
-    LEFT JOIN store_switches switch
-        ON switch.business_id = ?business
-        AND switch.store_id = store.id
-        AND switch.platform = platform.name
-        AND NOT switch.open
-    LEFT JOIN store_reports report ON report.business_id = ?business AND ?closed_there
-    LEFT JOIN publications publication
-        ON platform.served_by <> 'own'
-        AND publication.business_id = ?business
-        AND publication.store_id = store.id
-        AND publication.platform = platform.name
+    ?place_joins
 ),
 page AS (
-    SELECT *
-    FROM place
-    WHERE (ref_id, platform) > (?after_ref, ?after_platform) ?matching
-    ORDER BY ref_id, platform
+    SELECT store.id, store.ref_id, place.platform, place.reason
+    FROM store
+    JOIN place ON place.kind = store.kind
+    WHERE (store.ref_id, place.platform) > (?after_ref, ?after_platform) ?matching
+    ORDER BY store.ref_id, place.platform
     LIMIT ?limit
 ),
 counts AS (
-    SELECT platform, reason, count(*) AS stores
+    SELECT platform, reason, sum(stores) AS stores
     FROM place
     GROUP BY platform, reason
 )
@@ -266,3 +303,8 @@ LEFT JOIN store_overrides override
     AND override.kind = 1
     AND override.id = ?item
 ORDER BY found.ref_id, found.platform
+
+-- name: item_refused
+-- Whether the platform of the row publication rejected the item.
+concat(publication.problems, publication.left_out) LIKE ?pattern
+AND (publication.problems::jsonb || publication.left_out::jsonb) @> ?problem::jsonb

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
 )
 
 // storeStatus returns the condition for the console.StoreStatus of a store at a local time.
@@ -31,7 +32,7 @@ var (
 		"catalogue_reason": catalogueReason}))
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
 		"listed_on": bun.Safe(publications.ListedOn),
-		"unsold":    bun.Safe("(store.id, platform.name) IN (SELECT store_id, platform FROM unsold)"),
+		"unsold":    bun.Safe("(store.id, platform.name) IN (SELECT store_id, value FROM known)"),
 	}))
 	itemPlaceReason = bun.Safe(queries.With("place_reason", postgres.Args{ // of a store that sells the item
 		"listed_on": bun.Safe(publications.ListedOn), "unsold": false,
@@ -67,17 +68,29 @@ func requiredGroups(business core.BusinessID, items any) bun.Safe {
 		"groups_of": groupsOf(business, items)}))
 }
 
-// closedThere returns the condition on a row report that the platform has closed the store.
-func closedThere(now time.Time) bun.Safe {
-	return bun.Safe(queries.With("closed_there", postgres.Args{"now": now}))
+// places are the stores that a condition selects, on all platforms.
+type places struct {
+	business core.BusinessID
+	only     postgres.Conditions
+	working  []string  // plugins
+	local    time.Time // the present time
+	stores   []int64   // of the facts
+	facts    []string
+	refused  bun.Safe // whether the platform of a publication rejected an item
 }
 
-// placeTables returns the common table expressions of the stores that a condition selects, on all platforms.
-func placeTables(business core.BusinessID, only postgres.Conditions, working []string, local time.Time) bun.Safe {
-	return bun.Safe(queries.With("place_tables", postgres.Args{
-		"business": business, "only": only, "working": postgres.Array(working),
-		"local": local.Format(time.DateTime),
-	}))
+// args returns the arguments of a statement that reads places.
+func (p places) args() postgres.Args {
+	return postgres.Args{
+		"place_tables": bun.Safe(queries.With("place_tables", postgres.Args{
+			"business": p.business, "only": p.only, "working": postgres.Array(p.working), "refused": p.refused,
+			"known_stores": postgres.Array(p.stores), "known_values": postgres.Array(p.facts),
+			"local": p.local.Format(time.DateTime)})),
+		"place_joins": bun.Safe(queries.With("place_joins", postgres.Args{"business": p.business,
+			"closed_there": bun.Safe(queries.With("closed_there", postgres.Args{"now": p.local}))})),
+		"business": p.business,
+		"columns":  gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
+	}
 }
 
 // textCondition returns the condition that a store contains a text.
