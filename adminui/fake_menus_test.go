@@ -126,10 +126,14 @@ func (f *fake) MonitoringRules(context.Context, core.BusinessID) (w console.Moni
 	return w, err
 }
 
-func (f *fake) SetMonitoringRules(_ context.Context, _ core.BusinessID, set func(*console.MonitoringRules) error,
+func (f *fake) SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
 	change access.Change) error {
 	f.recordChange(change)
-	return set(&console.MonitoringRules{})
+	rules, err := f.MonitoringRules(ctx, business)
+	if err != nil {
+		return err
+	}
+	return set(&rules)
 }
 
 func (f *fake) PublishNow(_ context.Context, _ core.BusinessID, _ string, _ []string, change access.Change) error {

@@ -287,3 +287,15 @@ func TestAuditTrailLinksToObjects(t *testing.T) {
 	_, page = getPage(t, client, base+shell.Root+"audit/")
 	assert.Equal(t, []string{"/console/users/2/"}, hrefs(page))
 }
+
+func TestEmptyListsNameTheirTime(t *testing.T) {
+	base := serveConsole(t, emptyHub())
+	client := adminClient(t, base)
+	_, orders := getPage(t, client, base+shell.Root+"b/7/orders/")
+	assert.Contains(t, orders, "No orders in this time")
+	assert.Contains(t, orders, "Select a longer time to see older ones. Channels send orders")
+	_, all := getPage(t, client, base+shell.Root+"b/7/orders/?when=any")
+	assert.NotContains(t, all, "in this time")
+	_, business := getPage(t, client, base+shell.Root+"b/7/")
+	assert.Contains(t, business, `href="/console/b/7/checklist/">First integration</a>`, "the next step")
+}

@@ -129,7 +129,7 @@ func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 		access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
 			Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})
 	if err != nil {
-		return err
+		return v.Redisplay(c, err, v.Link("keys/"), p.List)
 	}
 	return v.Show(c, shell.Head{Title: text.NewKey, Parent: ui.Link{Href: v.Link("keys/"), Label: text.Keys},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewKeyText}}},

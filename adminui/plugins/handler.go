@@ -83,7 +83,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
 				ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings))}})
 	}
-	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone), Live: true}, list, "after", keys)
 }
 
 // Causes returns the plugins with a problem, each with a link to its page. A disabled plugin is included only if it
@@ -133,6 +133,9 @@ func average(c console.PluginCall) string {
 	return ui.Took(c.TotalTime / time.Duration(c.Count))
 }
 
+// pollSeconds is the period in which the page of a plugin follows the hubs, which report each few seconds.
+const pollSeconds = 5
+
 // One shows a plugin.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
@@ -145,7 +148,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 		head := shell.Head{Title: plugin.ID, Note: plugin.About.Name,
 			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins},
-			Causes: []ui.Cause{cause.Plugin(plugin, v.Zone)}}
+			Causes: []ui.Cause{cause.Plugin(plugin, v.Zone)}, Live: true, RefreshSeconds: pollSeconds}
 		if v.User.Role == access.Admin {
 			head.Buttons = buttons(plugin)
 		}

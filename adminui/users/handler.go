@@ -116,14 +116,13 @@ func parseIDs(list string) ([]core.BusinessID, error) {
 // Create creates a user and shows the link for the first sign-in once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 	businesses, err := parseIDs(shell.Field(c, "businesses"))
-	if err != nil {
-		return err
+	user, link := access.User{Email: shell.Field(c, "email"), Role: access.Role(shell.Field(c, "role")),
+		Businesses: businesses}, ""
+	if err == nil {
+		user, link, err = p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), shell.Field(c, "why"))
 	}
-	user := access.User{Email: shell.Field(c, "email"), Role: access.Role(shell.Field(c, "role")),
-		Businesses: businesses}
-	user, link, err := p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), shell.Field(c, "why"))
 	if err != nil {
-		return err
+		return v.Redisplay(c, err, shell.UsersPath, p.List)
 	}
 	return p.showLink(c, v, user, link)
 }
@@ -179,17 +178,18 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
+	here := fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)
 	businesses, err := parseIDs(shell.Field(c, "businesses"))
+	if err == nil {
+		err = p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.UserUpdate{
+			Role: access.Role(shell.Field(c, "role")), Businesses: businesses,
+			Disabled: shell.Field(c, "allowed") == text.No,
+		}, shell.Field(c, "why"))
+	}
 	if err != nil {
-		return err
+		return v.Redisplay(c, err, here, p.One)
 	}
-	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.UserUpdate{
-		Role: access.Role(shell.Field(c, "role")), Businesses: businesses,
-		Disabled: shell.Field(c, "allowed") == text.No,
-	}, shell.Field(c, "why")); err != nil {
-		return err
-	}
-	return shell.RedirectDone(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
+	return shell.RedirectDone(c, here, "changed")
 }
 
 // Link creates a one-time link and shows it once.

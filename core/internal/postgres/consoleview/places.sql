@@ -40,12 +40,12 @@ platform AS MATERIALIZED (
     FROM platforms
     WHERE business_id = ?business
 ),
--- What is known of the menus of stores.
+-- The facts of the menus of stores.
 known AS MATERIALIZED (
     SELECT *
     FROM unnest(?known_stores::bigint[], ?known_values::text[]) known (store_id, value)
 ),
--- What distinguishes a store from others with the same settings, as a hash.
+-- A hash of the facts that set a store apart from those with the same settings.
 mark AS MATERIALIZED (
     SELECT store_id, bit_xor(hash) AS marks
     FROM (
