@@ -93,6 +93,7 @@ type Config struct {
 	Rotator    webhooks.Rotator
 	Orders     orders.Reader
 	Actions    orders.Actions
+	Workloads  stores.Workloads
 	Plugins    Plugins
 	Logins     settings.Logins
 	Published  stores.Publications
@@ -146,6 +147,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		customers.Pages{Finder: db, Eraser: db, Exporter: db}.Page(),
 		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
+			Workloads:    config.Workloads,
 			Publications: config.Published, Renderer: config.Renderer}.Page(),
 		items.Pages{Items: db, Plugins: config.Plugins}.Page(),
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),

@@ -26,7 +26,7 @@ const password = "correct horse battery"
 func newConsole(f *fake) *adminui.Console {
 	return adminui.New(adminui.Config{Accounts: newAccounts(f), Logins: fakeLogins{},
 		Provider: f.provider, Database: f, Deliveries: f,
-		Tester: f, Rotator: f, Orders: orderReader{f}, Actions: actionStub{f}, Plugins: pluginReader{f},
+		Tester: f, Rotator: f, Orders: orderReader{f}, Actions: actionStub{f}, Workloads: f, Plugins: pluginReader{f},
 		Published: publicationReader{f}, Renderer: menuRenderer{f}, Stores: storeReader{f}, Menus: menuHistory{f},
 		Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},
 		Log: slog.New(slog.DiscardHandler)})

@@ -126,8 +126,8 @@ func (f *fake) MonitoringRules(context.Context, core.BusinessID) (w console.Moni
 	return w, err
 }
 
-func (f *fake) SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
-	change access.Change) error {
+func (f *fake) SetMonitoringRules(ctx context.Context, business core.BusinessID,
+	set func(*console.MonitoringRules) error, change access.Change) error {
 	f.recordChange(change)
 	rules, err := f.MonitoringRules(ctx, business)
 	if err != nil {

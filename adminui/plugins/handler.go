@@ -83,7 +83,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
 				ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings))}})
 	}
-	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone), Live: true}, list, "after", keys)
+	head := shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone), Live: true}
+	return v.ShowList(c, head, list, "after", keys)
 }
 
 // Causes returns the plugins with a problem, each with a link to its page. A disabled plugin is included only if it

@@ -24,6 +24,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
 )
 
 // Lister lists stores and platforms, and finds items by ref_id.
@@ -79,6 +80,7 @@ type Pages struct {
 	Lister       Lister
 	Timeline     Timeline
 	Publisher    Publisher
+	Workloads    Workloads
 	Stores       Reader
 	Plugins      Plugins
 	Publications Publications
@@ -99,8 +101,11 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/menu/diff/", access.Viewer, compare.Diff(p.menuBodies)),
 			shell.Get(path+":id/menu/body/:key", access.Viewer, compare.Download(p.menuBodies)),
 			shell.Post(path+":id/publish/", access.Support, p.Publish),
+			shell.Post(path+":id/busy/", access.Support, p.setWorkload(toggle.Busy)),
+			shell.Post(path+":id/normal/", access.Support, p.setWorkload(toggle.Normal)),
 		},
-		Done: map[string]string{"published": text.PublishAsked}}
+		Done: map[string]string{"published": text.PublishAsked, string(toggle.Busy): text.BusySet,
+			string(toggle.Normal): text.NormalSet}}
 }
 
 // List shows the stores of a business.
@@ -253,7 +258,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Links: []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched},
 			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
-		Buttons: publishButtons(v, id, s, platforms),
+		Buttons: append(publishButtons(v, id, s, platforms), workloadButtons(v, id, s, platforms)...),
 		Causes: slices.Concat([]ui.Cause{
 			storeCause(s, shown, v.Now.In(v.Zone))},
 			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone), cause.ClosuresByPlatforms(s, v.Now.In(v.Zone)),

@@ -51,7 +51,7 @@ const (
 	CauseBusyOn        = "The store is busy on %s, set by %s %s"
 	BusyPrep           = ". New orders take %d minutes"
 	BusyTill           = ". This ends automatically %s"
-	RemedyBusy         = "The store still takes orders. The POS can end this with the action normal."
+	RemedyBusy         = "The store still takes orders. The POS or a user can end this."
 	ClosedSilent       = "by the hub since %s, because the POS does not contact the hub"
 	ClosedEverywhere   = "Closed on every platform"
 	ClosedOnSome       = "Closed on %d of %d platforms"

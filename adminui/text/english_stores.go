@@ -2,6 +2,24 @@ package text
 
 // Texts of stores and items.
 const (
+	SetBusy    = "Set busy"
+	SetBusySay = "Reports to the platforms that the kitchen is busy. The store still takes orders. The timeline " +
+		"shows which platforms support it."
+	BusyEverywhere   = "all platforms that list the store"
+	EndBusy          = "End busy"
+	BusyMinutes      = "Minutes to prepare an order; empty: not given"
+	BusyMinutesWrong = "%q is not a number of minutes."
+	BusyLasts        = "Ends"
+	Busy30Minutes    = "in 30 minutes"
+	Busy1Hour        = "in 1 hour"
+	Busy2Hours       = "in 2 hours"
+	Busy4Hours       = "in 4 hours"
+	BusyOpenEnd      = "when the POS or a user ends it"
+	BusySet          = "The store is busy. The timeline shows the responses of the platforms."
+	NormalSet        = "The store is not busy anymore. The timeline shows the responses of the platforms."
+)
+
+const (
 	Store      = "Store"
 	Ref        = "ref_id"
 	RefFact    = "ref_id, the code in the POS"

@@ -51,6 +51,7 @@ type StoreRequest struct {
 	TurnOnAt      time.Time // of Disable; zero: until it is enabled by request
 	PrepMinutes   int64     // of Busy; 0: not given
 	Until         time.Time // of Busy; zero: until Normal
+	Why           string    // reason of a user of the console, for the audit trail
 }
 
 // Workload returns the workload that Busy or Normal sets.

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
@@ -27,9 +28,9 @@ func (h *Hub) newConsole() *adminui.Console {
 	config := adminui.Config{
 		Accounts: accessdb.NewAccounts(h.db), Database: newConsoleRecords(h.db), Deliveries: deliveries.New(h.db),
 		Tester: h.tester(), Rotator: h.Subscriptions(),
-		Orders: orders.New(h.db), Actions: h.actionDesk(), Plugins: pluginRegistry{h.db, h.config.Host},
-		Published: publications.New(h.db),
-		Stores:    stores.New(h.db), Menus: menus.New(h.db),
+		Orders: orders.New(h.db), Actions: h.actionDesk(), Workloads: availability.New(h.db),
+		Plugins: pluginRegistry{h.db, h.config.Host}, Published: publications.New(h.db),
+		Stores: stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
 		Logins: logins{h.config.Host, platforms.New(h.db), outbound{h.keySetSender}},
 		Clock:  h.db.Clock(), Log: h.log,

@@ -29,6 +29,9 @@ func (t Store) SetWorkload(ctx context.Context, business core.BusinessID, r togg
 			"prep_minutes": workload.PrepMinutes, "until": postgres.NullTime(r.Until), "actor": actor,
 			"reference": reference.String(), "now": t.db.Clock().Now(), "columns": switchColumns,
 		}))
+		for i := range switches {
+			switches[i].why = r.Why
+		}
 		accepted = toggle.Accepted{Platforms: len(switches), Warnings: r.UnlistedWarnings(on.named, on.listed)}
 		if err := t.notifyPlatforms(ctx, tx, box, switches, err); err != nil {
 			return err

@@ -31,6 +31,7 @@ type platformSwitch struct {
 	servedBy        string // of the platform
 	platformStoreID string
 	reason          string
+	why             string // of a user
 	actor           string
 	changed         bool      // the state differed before
 	turnOnAt        time.Time // of closing and disabling; zero: no time
@@ -178,7 +179,7 @@ func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platform
 			continue
 		}
 		change := access.Change{Business: p.Business, Actor: p.actor, Action: "store.close",
-			Object: fmt.Sprintf("store/%d", p.StoreID), Why: p.reason,
+			Object: fmt.Sprintf("store/%d", p.StoreID), Why: cmp.Or(p.why, p.reason),
 			After: map[string]any{"platforms": names, "source": p.Source, "reference": p.Reference.String()}}
 		if p.Enable {
 			change.Action = "store.open"
