@@ -2,13 +2,9 @@ package calls
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -16,7 +12,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/relay"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // defaultPeriod is the time range of the list, because filters scan calls one by one.
@@ -25,9 +20,6 @@ const defaultPeriod = "24h"
 // filterNames are the query parameters that filter the list.
 var filterNames = append([]string{"state", "kind", "platform", "order", "status", "of", "text"},
 	shell.TimeRangeNames...)
-
-// ofFailure is the value of the parameter "of" for times of failure.
-const ofFailure = "failed"
 
 var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(relay.Waiting), Label: text.Pending},
 	{Value: string(relay.Done), Label: text.CallState_done}, {Value: string(relay.Failed), Label: text.State_failed},
@@ -43,23 +35,17 @@ var kindOptions = []ui.Option{{Value: "", Label: text.Any},
 	{Value: string(relay.StoreAction), Label: text.CallKind_store_action},
 	{Value: string(relay.ItemAction), Label: text.CallKind_item_action}}
 
-// sorts are the orders of the list.
-var sorts = []ui.Sort{{Value: string(webhook.NewestFirst), Column: "created"},
-	{Value: string(webhook.OldestFirst), Column: "created", Ascending: true},
-	{Value: string(webhook.LatestFailure), Column: "finished", Temporary: true},
-	{Value: string(webhook.FirstFailureFirst), Column: "finished", Ascending: true, Temporary: true}}
-
 // filter holds the parsed filters.
 type filter struct {
 	console.CallFilter
+	order shell.FailureOrder
 	times shell.TimeRange
 }
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter.
 func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f filter, err error) {
 	field := func(name string) string { return strings.TrimSpace(get(name)) }
-	f.CallFilter = console.CallFilter{State: field("state"), Kind: field("kind"), Platform: field("platform"),
-		OfFailure: field("of") == ofFailure}
+	f.CallFilter = console.CallFilter{State: field("state"), Kind: field("kind"), Platform: field("platform")}
 	if err = cmp.Or(ui.CheckOption(stateOptions, f.State), ui.CheckOption(kindOptions, f.Kind)); err != nil {
 		return f, err
 	}
@@ -73,11 +59,12 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 			return f, core.Errorf(core.Invalid, text.FilterStatus, value)
 		}
 	}
+	if f.order, err = shell.ParseFailureOrder(get); err != nil {
+		return f, err
+	}
+	f.OfFailure, f.Sort = f.order.OfFailure, f.order.Sort
 	if f.OfFailure && f.State != "" && f.State != string(relay.Failed) {
 		return f, core.Errorf(core.Invalid, text.FilterOfFailure)
-	}
-	if err = f.parseSort(field("sort")); err != nil {
-		return f, err
 	}
 	if f.Text, err = console.CheckSearchText(get("text")); err != nil {
 		return f, err
@@ -89,18 +76,6 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 		f.From, f.To = time.Time{}, time.Time{}
 	}
 	return f, err
-}
-
-// parseSort reads the order of the list.
-func (f *filter) parseSort(value string) error {
-	f.Sort = webhook.Sort(value)
-	switch {
-	case !slices.ContainsFunc(sorts, func(s ui.Sort) bool { return s.Value == value }):
-		return core.Errorf(core.Invalid, text.FilterSort, value)
-	case f.Sort.ByFailure() && !f.OfFailure:
-		return core.Errorf(core.Invalid, text.FilterSortOf, value)
-	}
-	return nil
 }
 
 // searches reports whether the filter needs a search, because no index has its values.
@@ -116,47 +91,17 @@ func checkFilters(get func(string) string, now time.Time, zone *time.Location) e
 func (f filter) query(cursor string, limit int) console.CallFilter {
 	q := f.CallFilter
 	q.Limit = limit
-	micros, id, timed := strings.Cut(cursor, "_")
-	if !timed {
-		id = cursor
-	}
-	q.Before, _ = uuid.Parse(id)
-	at, err := strconv.ParseInt(micros, 10, 64)
-	if f.Sort.ByFailure() {
-		if q.BeforeAt = time.UnixMicro(at).UTC(); err != nil || !timed || at>>57 != 0 {
-			q.Before = core.ID{} // the first page
-		}
-	}
+	q.Before, q.BeforeAt = f.order.After(cursor)
 	return q
-}
-
-// cursor returns the cursor after a call.
-func (f filter) cursor(call console.CallRow) string {
-	if f.Sort.ByFailure() {
-		return fmt.Sprintf("%d_%s", call.FinishedAt.UnixMicro(), call.ID)
-	}
-	return call.ID.String()
 }
 
 // addFilters adds the filters to a list.
 func (f filter) addFilters(list *ui.List, v *shell.PageContext, platforms []ui.Option) {
-	of, label := "", text.Created
-	if f.OfFailure {
-		of, label = ofFailure, text.TimeFailed
-	}
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: f.State, Options: stateOptions},
 		{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kindOptions},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
 		{Name: "status", Label: text.LastStatus, Value: v.Query.Get("status"), Hint: "503"},
-		{Name: "text", Label: text.TextInCall, Value: f.Text, Hint: text.TextInHint},
-		{Name: "of", Label: text.TimeOf, Value: of, Options: []ui.Option{{Value: "", Label: text.TimeOfCreation},
-			{Value: ofFailure, Label: text.TimeOfFailure}}}}
-	f.times.AddTo(list, v, label, defaultPeriod)
-	list.Sort = string(f.Sort)
-	for _, sort := range sorts {
-		if f.OfFailure || !sort.Temporary {
-			list.Sorts = append(list.Sorts, sort)
-		}
-	}
+		{Name: "text", Label: text.TextInCall, Value: f.Text, Hint: text.TextInHint}}
+	f.order.AddTo(list, v, f.times, defaultPeriod)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Reader reads calls and the platforms of a business.
@@ -52,12 +51,9 @@ func (p Pages) read(ctx context.Context, v *shell.PageContext, f filter) ([]cons
 		return found, shell.Searched{}, err
 	}
 	found, progress, err := p.Calls.SearchCalls(ctx, v.Business.ID, f.query(v.Query.Get("before"), v.SearchLimit()))
-	until := progress.Last.CreatedAt
-	if f.OfFailure {
-		until = progress.Last.FinishedAt
-	}
-	return found, shell.Searched{Rows: progress.Searched, Until: until, Cursor: f.cursor(progress.Last),
-		Done: progress.Done, Oldest: f.Sort == webhook.OldestFirst || f.Sort == webhook.FirstFailureFirst}, err
+	searched := f.order.Searched(progress.Last.ID, progress.Last.CreatedAt, progress.Last.FinishedAt)
+	searched.Rows, searched.Done = progress.Searched, progress.Done
+	return found, searched, err
 }
 
 // List shows the calls of a business.
@@ -85,7 +81,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	keys := make([]string, len(found))
 	for i, call := range found {
-		keys[i] = f.cursor(call)
+		keys[i] = f.order.Cursor(call.ID, call.FinishedAt)
 	}
 	head := shell.Head{Title: text.PlatformCalls, Note: text.CallsNote, Live: !f.searches()}
 	return v.ShowList(c, head, list, "before", keys)

@@ -53,7 +53,7 @@ func (f filter) selector(at time.Time) (webhook.Selector, error) {
 		ProblemID: f.problem,
 		OrderID:   f.order, Reference: f.reference, Status: f.status, To: at, EndedBy: at}
 	from, to := &selector.From, &selector.To
-	if f.ofFailure {
+	if f.OfFailure {
 		from, to = &selector.EndedFrom, &selector.EndedBy
 		f.times.To = f.times.To.Add(-time.Microsecond) // EndedBy is inclusive
 	}
@@ -90,7 +90,7 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		{Label: text.LastStatus, Cell: ui.T(value("status"))},
 		{Label: text.BulkResendFrom, Cell: fromCell(v, selector.From)},
 		{Label: text.BulkResendTo, Cell: ui.T(v.At(selector.To).Exact())}}
-	if value("of") == ofFailure {
+	if value("of") == shell.OfFailure {
 		facts = append(facts[:len(facts)-2], ui.Fact{Label: text.FailedFrom, Cell: fromCell(v, selector.EndedFrom)},
 			ui.Fact{Label: text.FailedBy, Cell: ui.T(v.At(selector.EndedBy).Exact())})
 	}

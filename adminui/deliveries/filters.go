@@ -1,13 +1,10 @@
 package deliveries
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
@@ -31,13 +28,9 @@ type filter struct {
 	reference string
 	status    int // of the last response; 0: any
 	times     shell.TimeRange
-	ofFailure bool // the times are those of failure, not of creation
 	text      string
-	sort      webhook.Sort
+	shell.FailureOrder
 }
-
-// ofFailure is the value of the parameter "of" for times of failure.
-const ofFailure = "failed"
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter: without
 // it the page would show, and resend, too much.
@@ -64,14 +57,14 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 			return f, core.Errorf(core.Invalid, text.FilterStatus, value)
 		}
 	}
-	if f.ofFailure = field("of") == ofFailure; f.ofFailure {
+	if f.FailureOrder, err = shell.ParseFailureOrder(get); err != nil {
+		return f, err
+	}
+	if f.OfFailure {
 		if f.state != "" && f.state != webhook.Failed {
 			return f, core.Errorf(core.Invalid, text.FilterOfFailure)
 		}
 		f.state = webhook.Failed
-	}
-	if err = f.parseSort(field("sort")); err != nil {
-		return f, err
 	}
 	if f.text, err = console.CheckSearchText(get("text")); err != nil {
 		return f, err
@@ -82,49 +75,13 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	return f, err
 }
 
-// sorts are the orders of the list.
-var sorts = []ui.Sort{{Value: string(webhook.NewestFirst), Column: "created"},
-	{Value: string(webhook.OldestFirst), Column: "created", Ascending: true},
-	{Value: string(webhook.LatestFailure), Column: "finished", Temporary: true},
-	{Value: string(webhook.FirstFailureFirst), Column: "finished", Ascending: true, Temporary: true}}
-
-// parseSort reads the order of the list.
-func (f *filter) parseSort(value string) error {
-	f.sort = webhook.Sort(value)
-	switch {
-	case !slices.ContainsFunc(sorts, func(s ui.Sort) bool { return s.Value == value }):
-		return core.Errorf(core.Invalid, text.FilterSort, value)
-	case f.sort.ByFailure() && !f.ofFailure:
-		return core.Errorf(core.Invalid, text.FilterSortOf, value)
-	}
-	return nil
-}
-
 // query returns the filter of a page of the list, after the cursor.
 func (f filter) query(cursor string, limit int) webhook.Filter {
 	q := webhook.Filter{State: f.state, EventType: f.event, WebhookID: f.webhook, ProblemID: f.problem,
 		OrderID: f.order, Reference: f.reference, Status: f.status, From: f.times.From, To: f.times.To,
-		OfFailure: f.ofFailure, Sort: f.sort, Limit: limit}
-	micros, id, timed := strings.Cut(cursor, "_")
-	if !timed {
-		id = cursor
-	}
-	q.Before, _ = uuid.Parse(id)
-	at, err := strconv.ParseInt(micros, 10, 64)
-	if f.sort.ByFailure() {
-		if q.BeforeAt = time.UnixMicro(at).UTC(); err != nil || !timed || at>>57 != 0 {
-			q.Before = core.ID{} // the first page
-		}
-	}
+		OfFailure: f.OfFailure, Sort: f.Sort, Limit: limit}
+	q.Before, q.BeforeAt = f.After(cursor)
 	return q
-}
-
-// cursor returns the cursor after a delivery.
-func (f filter) cursor(d webhook.DeliveryRecord) string {
-	if f.sort.ByFailure() {
-		return fmt.Sprintf("%d_%s", d.FinishedAt.UnixMicro(), d.ID)
-	}
-	return d.ID.String()
 }
 
 // checkFilters returns the error of parseFilter.
@@ -135,10 +92,6 @@ func checkFilters(get func(string) string, now time.Time, zone *time.Location) e
 
 // addFilters adds the filters to a list.
 func addFilters(list *ui.List, v *shell.PageContext, f filter) {
-	of, label := "", text.Created
-	if f.ofFailure {
-		of, label = ofFailure, text.TimeFailed
-	}
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},
 		{Name: "event", Label: text.Event, Value: string(f.event), Options: eventOptions()},
 		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
@@ -146,14 +99,6 @@ func addFilters(list *ui.List, v *shell.PageContext, f filter) {
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
 		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: text.ReferenceHint},
 		{Name: "status", Label: text.LastStatus, Value: v.Query.Get("status"), Hint: "503"},
-		{Name: "text", Label: text.TextIn, Value: f.text, Hint: text.TextInHint},
-		{Name: "of", Label: text.TimeOf, Value: of, Options: []ui.Option{{Value: "", Label: text.TimeOfCreation},
-			{Value: ofFailure, Label: text.TimeOfFailure}}}}
-	f.times.AddTo(list, v, label, shell.AnyTime)
-	list.Sort = string(f.sort)
-	for _, sort := range sorts {
-		if f.ofFailure || !sort.Temporary {
-			list.Sorts = append(list.Sorts, sort)
-		}
-	}
+		{Name: "text", Label: text.TextIn, Value: f.text, Hint: text.TextInHint}}
+	f.AddTo(list, v, f.times, shell.AnyTime)
 }

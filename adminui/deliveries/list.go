@@ -32,12 +32,9 @@ func (p Pages) read(ctx context.Context, v *shell.PageContext, f filter) (page, 
 	}
 	found, progress, err := p.Searcher.SearchDeliveries(ctx, v.Business.ID,
 		f.query(v.Query.Get("before"), v.SearchLimit()), f.text)
-	until := progress.Last.CreatedAt
-	if f.ofFailure {
-		until = progress.Last.FinishedAt
-	}
-	return page{found, shell.Searched{Rows: progress.Searched, Until: until, Cursor: f.cursor(progress.Last),
-		Done: progress.Done, Oldest: f.sort == webhook.OldestFirst || f.sort == webhook.FirstFailureFirst}}, err
+	searched := f.Searched(progress.Last.ID, progress.Last.CreatedAt, progress.Last.FinishedAt)
+	searched.Rows, searched.Done = progress.Searched, progress.Done
+	return page{found, searched}, err
 }
 
 // List shows the deliveries of a business.
@@ -69,7 +66,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	keys := make([]string, len(read.found))
 	for i, d := range read.found {
-		keys[i] = f.cursor(d)
+		keys[i] = f.Cursor(d.ID, d.FinishedAt)
 	}
 	return v.ShowList(c, head, list, "before", keys)
 }

@@ -1,54 +1,27 @@
--- The due times after a time, moved because the clock of the database was set.
+-- The due times after a time, moved because the clock of the database was set. The factor is 1 for these, 0 for others.
 
 -- name: move_deliveries
 UPDATE delivery_queue
 SET
-    due_at = CASE
-        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
-        ELSE due_at
-    END,
-    available_at = CASE
-        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
-        ELSE available_at
-    END
+    due_at = due_at + (due_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    available_at = available_at + (available_at > ?from)::int * ?microseconds * interval '1 microsecond'
 WHERE due_at > ?from OR available_at > ?from
 
 -- name: move_calls
 UPDATE call_queue
 SET
-    due_at = CASE
-        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
-        ELSE due_at
-    END,
-    available_at = CASE
-        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
-        ELSE available_at
-    END,
-    received_at = CASE
-        WHEN received_at > ?from THEN received_at + ?microseconds * interval '1 microsecond'
-        ELSE received_at
-    END
+    due_at = due_at + (due_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    available_at = available_at + (available_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    received_at = received_at + (received_at > ?from)::int * ?microseconds * interval '1 microsecond'
 WHERE due_at > ?from OR available_at > ?from OR received_at > ?from
 
 -- name: move_publications
 UPDATE publications
 SET
-    due_at = CASE
-        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
-        ELSE due_at
-    END,
-    available_at = CASE
-        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
-        ELSE available_at
-    END,
-    first_marked_at = CASE
-        WHEN first_marked_at > ?from THEN first_marked_at + ?microseconds * interval '1 microsecond'
-        ELSE first_marked_at
-    END,
-    sent_deadline = CASE
-        WHEN sent_deadline > ?from THEN sent_deadline + ?microseconds * interval '1 microsecond'
-        ELSE sent_deadline
-    END
+    due_at = due_at + (due_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    available_at = available_at + (available_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    first_marked_at = first_marked_at + (first_marked_at > ?from)::int * ?microseconds * interval '1 microsecond',
+    sent_deadline = sent_deadline + (sent_deadline > ?from)::int * ?microseconds * interval '1 microsecond'
 WHERE due_at > ?from
     OR available_at > ?from AND available_at < 'infinity'
     OR first_marked_at > ?from

@@ -58,11 +58,7 @@ func (p Store) Resolve(ctx context.Context, business core.BusinessID, name strin
 	return platform, err
 }
 
-// CheckName returns Conflict if the name of a platform to be created is an alias of another.
-func (p Store) CheckName(ctx context.Context, business core.BusinessID, name string) error {
-	return checkName(ctx, p.db.Tenant(business), business, name)
-}
-
+// checkName returns Conflict if the name of a platform to be created is an alias of another.
 func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name string) error {
 	platform, err := platformOfAlias(ctx, in, business, name)
 	if err != nil || platform == "" {
