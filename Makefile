@@ -82,7 +82,7 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 3 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
+	@$(TESTS) -p 4 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
 	  ./adminui/reference ./core/internal/postgres ./...
 
 .PHONY: quick
@@ -93,7 +93,7 @@ quick: ## Run the tests of what changed, without those that start a hub or a bro
 .PHONY: race
 race: ## Run the packages in which goroutines meet with the race detector
 	@sh deploy/check/needs.sh
-	@$(TESTS) -race -p 3 -short ./core/internal/postgres $(RACE) ./core/internal/hub
+	@$(TESTS) -race -p 3 -short ./core/internal/hub $(RACE)
 
 .PHONY: fuzz
 fuzz: ## Fuzz each decoder for FUZZTIME (default 30s)

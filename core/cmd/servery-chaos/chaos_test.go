@@ -83,7 +83,7 @@ func makeRunDir(t *testing.T) string {
 			t.Logf("kept: %s", dir)
 			return
 		}
-		if err := await(10*time.Second, func() error {
+		if err := hubtest.Await(10*time.Second, func() error {
 			if left := hubtest.ProcessesIn(dir); len(left) > 0 {
 				return fmt.Errorf("left over at the very end: processes %v", left)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/deploy/check/buildtest"
 )
 
@@ -30,23 +31,7 @@ func queryContext() context.Context {
 // eventually waits until check returns nil.
 func eventually(t *testing.T, within time.Duration, check func() error) {
 	t.Helper()
-	if err := await(within, check); err != nil {
-		require.FailNow(t, "what was waited for did not happen", "within %v: %v", within, err)
-	}
-}
-
-// await waits until check returns nil. After the timeout it returns the last error.
-func await(within time.Duration, check func() error) error {
-	deadline := time.Now().Add(within)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		<-tick.C
-	}
+	require.NoError(t, hubtest.Await(within, check), "what was waited for did not happen within %v", within)
 }
 
 // environment contains the variables of a process, in addition to those that every process needs.

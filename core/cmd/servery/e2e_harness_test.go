@@ -210,19 +210,7 @@ func (h *hubProcess) end(t *testing.T, by os.Signal) int {
 // eventually waits until check returns nil.
 func eventually(t *testing.T, within time.Duration, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(within)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			require.FailNow(t, "what was waited for did not happen", "within %v: %v", within, err)
-		}
-		<-tick.C
-	}
+	require.NoError(t, hubtest.Await(within, check), "what was waited for did not happen within %v", within)
 }
 
 // commandResult is the result of a command.

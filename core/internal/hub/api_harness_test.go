@@ -44,25 +44,40 @@ type steadyClock struct {
 	moved  atomic.Int64 // time moved while a lease was held, in nanoseconds
 }
 
-// pastLeases is longer than every lease.
-const pastLeases = 10 * time.Second
+// withinLeases is shorter than every lease.
+const withinLeases = 10 * time.Second
 
 // Advance waits briefly for running work. Work that hangs, or waits for the end of its lease, needs the clock to move.
 func (c *steadyClock) Advance(d time.Duration) {
-	if c.moved.Add(int64(d)) > int64(pastLeases) {
-		held := true
-		for end := time.Now().Add(2 * time.Second); held && time.Now().Before(end); {
-			err :=
-				c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL)
-					OR EXISTS (SELECT FROM call_queue WHERE owner IS NOT NULL)
-				OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL)`).Scan(&held)
-			if err != nil {
+	if c.moved.Add(int64(d)) > int64(withinLeases) {
+		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
+			if held, _, err := c.work(); err != nil || !held {
 				break
 			}
 		}
 		c.moved.Store(int64(d))
 	}
 	c.Clock.Advance(d)
+}
+
+// advanceToWork moves the clock towards the next time when work is due. While work runs, or none waits, it moves the
+// clock by a step. Work may begin between the query and the move, so the move is short.
+func (c *steadyClock) advanceToWork(step time.Duration) {
+	if held, due, err := c.work(); err == nil && !held && due.Valid {
+		step = max(step, min(due.Time.Sub(c.Now()), 2*time.Second))
+	}
+	c.Advance(step)
+}
+
+// work reports whether a replica has leased work, and when the next is due. A menu whose outcome is awaited is not due.
+func (c *steadyClock) work() (held bool, due sql.NullTime, err error) {
+	err = c.leases.QueryRow(`WITH work AS (SELECT owner, available_at FROM publications
+				WHERE available_at < 'infinity' AND (owner IS NOT NULL OR sent_deadline IS NULL)
+			UNION ALL SELECT owner, available_at FROM job_queue
+			UNION ALL SELECT owner, available_at FROM call_queue WHERE available_at < 'infinity'
+			UNION ALL SELECT owner, available_at FROM delivery_queue WHERE available_at < 'infinity')
+		SELECT count(owner) > 0, min(available_at) FROM work`).Scan(&held, &due)
+	return held, due, err
 }
 
 // newAPI creates a hub without plugins. Call start to run jobs and deliveries.
@@ -185,12 +200,11 @@ func (a *api) parsed(r apiResponse) apiResponse {
 	return r
 }
 
-// waitAdvancing waits for a condition and moves the clock by a millisecond after each check, because ordered work may
-// be postponed by 10 ms.
+// waitAdvancing waits for a condition and moves the clock to the next work after each check.
 func (a *api) waitAdvancing(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	hubtest.WaitUntil(t, what, func() bool {
-		a.clock.Advance(time.Millisecond)
+		a.clock.advanceToWork(time.Millisecond)
 		return condition()
 	})
 }

@@ -164,7 +164,7 @@ func (c *credentialClient) rider(order int64) {
 func (c *credentialClient) await(what string, condition func() bool) {
 	c.t.Helper()
 	hubtest.WaitUntil(c.t, what, func() bool {
-		c.clock.Advance(20 * time.Millisecond)
+		c.clock.advanceToWork(20 * time.Millisecond)
 		return condition()
 	})
 }

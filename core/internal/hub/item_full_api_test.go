@@ -24,7 +24,7 @@ func TestItemSwitchCanHaveAllUnavailableItems(t *testing.T) {
 	} {
 		l.ok("POST", itemsRoute, `{"location_ref_id":"s1",`+c[0]+`}`)
 		hubtest.WaitUntil(t, "the request", func() bool {
-			l.clock.Advance(20 * time.Millisecond)
+			l.clock.advanceToWork(20 * time.Millisecond)
 			return len(l.seen()) > n
 		})
 		require.Equal(t, c[1], strings.TrimSpace(l.seen()[n]))

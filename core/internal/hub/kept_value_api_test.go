@@ -30,7 +30,7 @@ func TestLaterCallsHaveKeptValues(t *testing.T) {
 		action := []string{"disable", "enable"}[n%2]
 		l.ok("POST", locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":%q}`, action))
 		hubtest.WaitUntil(t, "the request", func() bool {
-			l.clock.Advance(20 * time.Millisecond)
+			l.clock.advanceToWork(20 * time.Millisecond)
 			return len(l.seen()) > n
 		})
 		require.Equal(t, want, strings.TrimSpace(l.seen()[n]))

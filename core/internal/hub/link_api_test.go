@@ -100,7 +100,7 @@ func (l *linkClient) listed(n int) (text string) {
 func (l *linkClient) advanceUntil(what string, condition func() bool) {
 	l.t.Helper()
 	hubtest.WaitUntil(l.t, what, func() bool {
-		l.clock.Advance(20 * time.Millisecond)
+		l.clock.advanceToWork(20 * time.Millisecond)
 		return condition()
 	})
 }

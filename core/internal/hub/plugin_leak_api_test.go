@@ -14,7 +14,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
-	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -66,18 +65,14 @@ func newLeakClient(t *testing.T) *leakClient {
 	return l
 }
 
-// advanceUntil advances the clock until a condition holds: to the time when work is due, and otherwise in short steps.
-// Many long steps would end leases of running work, and time out the plugin's health checks, on a busy machine.
+// advanceUntil advances the clock until a condition holds, by several steps for each check of many requests. Long steps
+// would time out the plugin's health checks.
 func (l *leakClient) advanceUntil(what string, condition func() bool) {
 	l.t.Helper()
 	hubtest.WaitUntil(l.t, what, func() bool {
-		var due time.Time
-		pgtest.Row(l.t, l.hub.db, &due, `WITH work AS (SELECT owner, available_at FROM publications
-				WHERE available_at < 'infinity'
-			UNION ALL SELECT owner, available_at FROM call_queue WHERE available_at < 'infinity'
-			UNION ALL SELECT owner, available_at FROM delivery_queue WHERE available_at < 'infinity')
-			SELECT coalesce(CASE WHEN count(owner) = 0 THEN min(available_at) END, 'epoch') FROM work`)
-		l.clock.Advance(max(10*time.Millisecond, due.Sub(l.clock.Now())))
+		for range 5 {
+			l.clock.advanceToWork(10 * time.Millisecond)
+		}
 		return condition()
 	})
 }

@@ -214,7 +214,9 @@ func TestPolledOrdersArriveOnce(t *testing.T) {
 func TestFailedPollKeepsItsCursorAndSlowsDown(t *testing.T) {
 	status := 500
 	p := newPollClient(t, nil)
+	var last time.Time // of the requests
 	p.respond = ordersOnly(func(n int) (int, string) {
+		last = p.clock.Now()
 		switch {
 		case n == 1:
 			return 200, `{"Orders":[],"Next":"c1"}`
@@ -228,10 +230,13 @@ func TestFailedPollKeepsItsCursorAndSlowsDown(t *testing.T) {
 	p.awaitPolls("/orders?after=c1", 6)
 	p.advanceUntil("the failed run", func() bool { return p.state("orders").failures == 1 })
 	failed := p.state("orders")
+	p.mu.Lock()
+	pause := failed.due.Sub(last)
+	p.mu.Unlock()
+	require.Greater(t, pause, 100*time.Second, "twice the period")
 	require.True(t, failed.failed)
 	require.Equal(t, "c1", failed.cursor)
 	require.Contains(t, failed.message, "500 Internal Server Error")
-	require.Greater(t, failed.due.Sub(p.clock.Now()), 100*time.Second, "twice the period")
 
 	page := html.UnescapeString(p.sam.get(t, shell.BusinessLink(p.tenant.ID, "settings/platform/?name=p")).text)
 	require.Contains(t, page, "500 Internal Server Error")

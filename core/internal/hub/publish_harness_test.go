@@ -130,7 +130,7 @@ func (n *publishClient) sendMenu(location, body string) string {
 func (n *publishClient) advanceUntil(what string, condition func() bool) {
 	n.t.Helper()
 	hubtest.WaitUntil(n.t, what, func() bool {
-		n.clock.Advance(20 * time.Millisecond)
+		n.clock.advanceToWork(20 * time.Millisecond)
 		return condition()
 	})
 }

@@ -79,7 +79,7 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 func (s *simulatorClient) awaitOnSale(platforms []string, dishes map[string]int) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the menus at the aggregators", func() bool {
-		s.clock.Advance(100 * time.Millisecond) // changes are collected for seconds
+		s.clock.advanceToWork(100 * time.Millisecond) // changes are collected for seconds
 		return !slices.ContainsFunc(platforms, func(platform string) bool {
 			stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
 			require.NoError(s.t, err)

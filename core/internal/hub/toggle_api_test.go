@@ -44,7 +44,7 @@ func newToggleClient(t *testing.T) *toggleClient {
 func (s *toggleClient) advanceUntil(what string, condition func() bool) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, what, func() bool {
-		s.clock.Advance(20 * time.Millisecond)
+		s.clock.advanceToWork(20 * time.Millisecond)
 		return condition()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -60,7 +61,25 @@ func Call(t *testing.T, method, url, authorization string, body any) Reply {
 // WaitUntil polls a condition, for up to 2 minutes: a busy machine is slow.
 func WaitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 2*time.Minute, 2*time.Millisecond, what)
+	never := errors.New(what)
+	require.NoError(t, Await(2*time.Minute, func() error {
+		if condition() {
+			return nil
+		}
+		return never
+	}), "the condition never held")
+}
+
+// Await polls until check returns nil. After the timeout it returns the last error. Between two checks it pauses for
+// longer than a check takes. Tests that only check would delay the work that they wait for.
+func Await(within time.Duration, check func() error) error {
+	for end := time.Now().Add(within); ; {
+		began := time.Now()
+		if err := check(); err == nil || began.After(end) {
+			return err
+		}
+		<-time.After(min(max(2*time.Since(began), 2*time.Millisecond), 200*time.Millisecond))
+	}
 }
 
 // Lookup returns the value at a path of keys, such as order.details, or nil.

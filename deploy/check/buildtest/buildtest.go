@@ -17,12 +17,9 @@ import (
 // Program builds the program of a directory into a file, with further flags of go build. The directory can belong to
 // another module. Test processes of one run build the program once, in the directory GOTEST_PROGRAMS.
 func Program(file, source string, flags ...string) error {
-	if err := dependOn(source); err != nil {
-		return err
-	}
 	shared := os.Getenv("GOTEST_PROGRAMS")
 	if shared == "" {
-		return build(file, source, flags)
+		return errors.Join(dependOn(source), build(file, source, flags))
 	}
 	path, err := filepath.Abs(source)
 	if err != nil {
@@ -38,10 +35,27 @@ func Program(file, source string, flags ...string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	if err := build(cached, source, flags); err != nil { // go build checks whether it is up to date
+	if err := buildOnce(cached, source, flags); err != nil {
 		return err
 	}
 	return copyProgram(file, cached)
+}
+
+// buildOnce builds a program unless another process of this go test has done so. Concurrent runs build it again,
+// because the sources may have changed.
+func buildOnce(file, source string, flags []string) error {
+	listed := fmt.Sprintf("%s.%d", file, os.Getppid()) // the sources, by the process of go test
+	if dirs, err := os.ReadFile(listed); err == nil {
+		return dependOnAll(dirs)
+	}
+	dirs, err := sources(source)
+	if err != nil {
+		return err
+	}
+	if err := build(file, source, flags); err != nil { // go build checks whether it is up to date
+		return err
+	}
+	return errors.Join(os.WriteFile(listed, dirs, 0o600), dependOnAll(dirs))
 }
 
 func build(file, source string, flags []string) error {
@@ -78,13 +92,27 @@ func copyProgram(file, from string) error {
 
 // dependOn makes the test result depend on the packages of a program.
 func dependOn(source string) error {
+	dirs, err := sources(source)
+	if err != nil {
+		return err
+	}
+	return dependOnAll(dirs)
+}
+
+// sources lists the packages of a program that belong to its module. Each line has the directories of a package and of
+// the module.
+func sources(source string) ([]byte, error) {
 	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}} {{.Dir}}{{end}}{{end}}",
 		".")
 	list.Dir, list.Env = source, append(os.Environ(), "CGO_ENABLED=0")
 	dirs, err := list.Output()
 	if err != nil {
-		return fmt.Errorf("listing the sources of %s: %w", source, err)
+		return nil, fmt.Errorf("listing the sources of %s: %w", source, err)
 	}
+	return dirs, nil
+}
+
+func dependOnAll(dirs []byte) error {
 	for line := range strings.Lines(string(dirs)) {
 		dir, module, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if _, err := os.Stat(filepath.Join(module, "go.sum")); err != nil {
