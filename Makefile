@@ -82,7 +82,7 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 4 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
+	@$(TESTS) -p 3 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
 	  ./adminui/reference ./core/internal/postgres ./...
 
 .PHONY: quick

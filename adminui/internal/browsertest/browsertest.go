@@ -15,7 +15,7 @@ import (
 )
 
 // timeout limits every wait for the browser.
-const timeout = 60 * time.Second
+const timeout = 2 * time.Minute
 
 // flags disable windows, updates and background traffic of Chromium.
 var flags = []chromedp.ExecAllocatorOption{

@@ -129,10 +129,10 @@ func (s *cachedMenu) openingHours(stored storedHours) (parsedHours, error) {
 		return parsedHours{}, err
 	}
 	o := parsedHours{storedHours: stored, zone: zone}
-	if err := orders.DecodeStored([]byte(stored.timings), &o.hours.Week); err != nil {
+	if err := orders.UnmarshalStored([]byte(stored.timings), &o.hours.Week); err != nil {
 		return parsedHours{}, err
 	}
-	if err := orders.DecodeStored([]byte(stored.special), &o.hours.Dates); err != nil {
+	if err := orders.UnmarshalStored([]byte(stored.special), &o.hours.Dates); err != nil {
 		return parsedHours{}, err
 	}
 	s.hours = o

@@ -84,7 +84,7 @@ type storedEntry struct {
 // onPlatform returns the item or option with the values of a platform.
 func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {
 	var groups []order.MenuGroup
-	if err := orders.DecodeStored(d.groups, &groups); err != nil {
+	if err := orders.UnmarshalStored(d.groups, &groups); err != nil {
 		return menuEntry{}, err
 	}
 	if option {
@@ -123,7 +123,7 @@ func (d storedEntry) decode(master, override any) error {
 	if err := json.Unmarshal(d.record, master); err != nil {
 		return err
 	}
-	return orders.DecodeStored(d.content, override)
+	return orders.UnmarshalStored(d.content, override)
 }
 
 // addTaxesAndCharges adds the taxes and charges to the contexts.
@@ -209,8 +209,8 @@ func (l *taxesAndCharges) addCharge(id int64, record []byte, all, naming bool) e
 		Title: master.Title, Basis: order.Basis(master.Structure.ApplicableOn), Value: *master.Structure.Value,
 		All: all, HasItemList: naming || master.Cleared,
 	}
-	if err := errors.Join(orders.DecodeStored(master.FulfillmentModes, &charge.Kinds),
-		orders.DecodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
+	if err := errors.Join(orders.UnmarshalStored(master.FulfillmentModes, &charge.Kinds),
+		orders.UnmarshalStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
 		return err
 	}
 	if len(charge.Kinds) == 0 && strings.HasPrefix(master.Code, "DC_") { // a delivery charge

@@ -80,7 +80,7 @@ func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int
 			&relayed.State, &relayed.Message); err != nil {
 			return fmt.Errorf("reading the statuses of riders: %w", err)
 		}
-		if err := DecodeStored(location, &step.Location); err != nil {
+		if err := UnmarshalStored(location, &step.Location); err != nil {
 			return fmt.Errorf("reading the location of a rider: %w", err)
 		}
 		step.At = at.UnixMilli()

@@ -56,8 +56,8 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 		r.Escalated = escalated.Time.UnixMilli()
 	}
 	var steps []order.Step
-	if err := errors.Join(DecodeStored(history, &steps), DecodeStored(riders, &r.RiderHistory),
-		DecodeStored(reports, &r.OutOfStockReports)); err != nil {
+	if err := errors.Join(UnmarshalStored(history, &steps), UnmarshalStored(riders, &r.RiderHistory),
+		UnmarshalStored(reports, &r.OutOfStockReports)); err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
 	}
 	r.History = append([]order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}, steps...)
@@ -148,8 +148,8 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 	return nil
 }
 
-// DecodeStored decodes stored JSON. An empty value leaves into unchanged.
-func DecodeStored(raw []byte, into any) error {
+// UnmarshalStored reads stored JSON. An empty value leaves into unchanged.
+func UnmarshalStored(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return nil
 	}
