@@ -26,11 +26,13 @@ var typed = map[string]string{"why": "The merchant asked for it.", "name": "web"
 	"email": "new@example.com", "present": password, "password": "another good password",
 	"parameter-minutes": "5"}
 
-// outcomes are the words of pages that show the result of an action themselves, by the end of its URL.
-var outcomes = map[string]string{"/account/": "Sign in", "/customers/": "Orders of a customer",
-	"/export/": `"customer":"phone-`,
-	"/keys/":   "Authorization: apikey", "/callback/": "key", "/rotate/": "secret", "/columns/": "Audit trail",
-	"/texts/": "Deliveries", "/users/": "?link=", "/link/": "?link="}
+// outcomes are the titles of pages that show the result of an action themselves, by the end of its URL. That of a file
+// is from its content.
+var outcomes = map[string]string{"/customers/": ">Orders of a customer</h1>", "/export/": `"customer":"phone-`,
+	"/keys/": ">The new key, shown this once</h1>", "/callback/": ">The new callback key, shown this once</h1>",
+	"/rotate/": ">The new signing secret, shown this once</h1>", "/columns/": ">Audit trail</h1>",
+	"/texts/": ">Deliveries</h1>", "/users/": ">The link for the first sign-in, shown this once</h1>",
+	"/link/": ">The link for the first sign-in, shown this once</h1>"}
 
 // formsOf returns the forms of the region of a page, filled in.
 func formsOf(t *testing.T, page string) []form {

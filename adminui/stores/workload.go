@@ -91,8 +91,12 @@ func workloadOf(field func(string) string, ref string, action toggle.Action,
 			return r, core.Errorf(core.Invalid, text.BusyMinutesWrong, minutes)
 		}
 	}
-	if lasts, err := time.ParseDuration(field("lasts")); err == nil {
-		sent["until"] = now.Add(lasts).UnixMilli()
+	if lasts := field("lasts"); lasts != "" {
+		span, err := time.ParseDuration(lasts)
+		if err != nil { // never silently without an end
+			return r, core.Errorf(core.Invalid, text.BusyLastsWrong, lasts)
+		}
+		sent["until"] = now.Add(span).UnixMilli()
 	}
 	body, err := json.Marshal(sent)
 	if err != nil {

@@ -10,6 +10,7 @@ const (
 	BusyMinutes      = "Minutes to prepare an order; empty: not given"
 	BusyMinutesWrong = "%q is not a number of minutes."
 	BusyLasts        = "Ends"
+	BusyLastsWrong   = "%q is not a time span, such as 30m or 2h."
 	Busy30Minutes    = "in 30 minutes"
 	Busy1Hour        = "in 1 hour"
 	Busy2Hours       = "in 2 hours"
