@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -59,7 +59,7 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 		for i, f := range faults {
 			change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault", Object: "sandbox",
 				After: map[string]any{"fault": c.Fault[i]}}
-			if err := (consoleview.New(db)).Record(ctx, change); err != nil {
+			if err := consolelists.New(db).Record(ctx, change); err != nil {
 				return err
 			}
 			if err := client.Set(ctx, business, f); err != nil {
@@ -76,7 +76,7 @@ type faultsOff struct{ faultFlags }
 func (c faultsOff) Run(ctx context.Context, out output) error {
 	return c.runAndList(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
 		change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault_off", Object: "sandbox"}
-		if err := (consoleview.New(db)).Record(ctx, change); err != nil {
+		if err := consolelists.New(db).Record(ctx, change); err != nil {
 			return err
 		}
 		return client.Clear(ctx, business)

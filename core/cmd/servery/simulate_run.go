@@ -8,7 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
 
@@ -28,7 +28,7 @@ func (f simulateFlags) runScenario(ctx context.Context, out output, scenario fun
 		start := time.Now()
 		scenario(s)
 		took := time.Since(start)
-		arrivals, err := s.Report.AwaitArrivals(ctx, consoleview.New(db), core.BusinessID(s.Business), start, f.Await)
+		arrivals, err := s.Report.AwaitArrivals(ctx, consolelists.New(db), core.BusinessID(s.Business), start, f.Await)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/plugins/plugintest"
@@ -96,7 +96,7 @@ func TestFindingsBlockTheItemsOfWhatTheyName(t *testing.T) {
 	var steak int64
 	require.NoError(t, n.hub.db.Bun().QueryRowContext(t.Context(), `SELECT id FROM catalogue_entities
 		WHERE business_id = ? AND kind = 1 AND name = 'steak'`, n.tenant.ID).Scan(&steak))
-	detail, err := consoleview.New(n.hub.db).Item(t.Context(), n.tenant.ID, steak)
+	detail, err := consolemenus.New(n.hub.db).Item(t.Context(), n.tenant.ID, steak)
 	require.NoError(t, err)
 	require.Len(t, detail.Findings, 2)
 
@@ -132,7 +132,7 @@ func TestStoreFindingKeepsTheStoreOff(t *testing.T) {
 	var id int64
 	require.NoError(t, n.hub.db.Bun().QueryRowContext(t.Context(),
 		`SELECT id FROM stores WHERE business_id = ? AND ref_id = 's1'`, n.tenant.ID).Scan(&id))
-	found, err := consoleview.New(n.hub.db).StoreFindings(t.Context(), n.tenant.ID, id)
+	found, err := consolemenus.New(n.hub.db).StoreFindings(t.Context(), n.tenant.ID, id)
 	require.NoError(t, err)
 	require.Equal(t, "phone", found[0].Rule)
 

@@ -10,6 +10,8 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
@@ -63,6 +65,8 @@ func (c observer) Attempted(r webhook.Result, late time.Duration) {
 // The stores that the console's pages use.
 type (
 	consoleStore  = consoleview.Store
+	listStore     = consolelists.Store
+	menuStore     = consolemenus.Store
 	accessStore   = accessdb.Store
 	jobStore      = jobs.Store
 	platformStore = platforms.Store
@@ -76,6 +80,8 @@ type (
 // consoleRecords combines them (adminui.Database).
 type consoleRecords struct {
 	consoleStore
+	listStore
+	menuStore
 	accessStore
 	jobStore
 	platformStore
@@ -87,7 +93,7 @@ type consoleRecords struct {
 }
 
 func newConsoleRecords(db *postgres.DB) consoleRecords {
-	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
-		webhooksdb.New(db), stores.New(db), aliases.New(db),
+	return consoleRecords{consoleview.New(db), consolelists.New(db), consolemenus.New(db), accessdb.New(db),
+		jobs.New(db), platforms.New(db), deliveries.New(db), webhooksdb.New(db), stores.New(db), aliases.New(db),
 		customers.New(db)}
 }

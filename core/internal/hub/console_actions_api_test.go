@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
@@ -48,7 +48,7 @@ func hiddenFields(page apiResponse) url.Values {
 // auditActions returns the actions in the audit trail, newest first, without those of the test setup.
 func (a *api) auditActions(t *testing.T, business core.BusinessID) (list []string) {
 	t.Helper()
-	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), business, console.EntryFilter{Limit: 50})
+	entries, err := consolelists.New(a.hub.db).Audit(context.Background(), business, console.EntryFilter{Limit: 50})
 	require.NoError(t, err)
 	for _, e := range entries {
 		if e.Actor != "test" && (e.Actor != "cli" ||

@@ -23,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
@@ -286,7 +287,7 @@ func TestConsoleActionsAreAudited(t *testing.T) {
 			authorization: "apikey " + secret[1]}).status)
 	require.NotContains(t, sam.get(t, link("keys/")).text, secret[1])
 
-	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), tenant.ID,
+	entries, err := consolelists.New(a.hub.db).Audit(context.Background(), tenant.ID,
 		console.EntryFilter{Actor: "user:sam@example.com", Limit: 50})
 	require.NoError(t, err)
 	var actions []string
@@ -344,7 +345,7 @@ func TestConsoleEscapesIntegratorInput(t *testing.T) {
 			strings.Contains(sam.get(t, shell.BusinessLink(tenant.ID, "deliveries/")).text, "500")
 	})
 	hubtest.WaitUntil(t, "both jobs are done", func() bool {
-		jobs, err := consoleview.New(a.hub.db).ListJobs(context.Background(), tenant.ID,
+		jobs, err := consolelists.New(a.hub.db).ListJobs(context.Background(), tenant.ID,
 			console.JobFilter{State: "done", Limit: 9})
 		return err == nil && len(jobs) == 2
 	})
@@ -368,7 +369,7 @@ func TestConsoleEscapesIntegratorInput(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(seen), 20, "the walk has come to the pages of every thing")
-	jobs, err := consoleview.New(a.hub.db).ListJobs(context.Background(), tenant.ID,
+	jobs, err := consolelists.New(a.hub.db).ListJobs(context.Background(), tenant.ID,
 		console.JobFilter{Kind: string(core.StoreJob), Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, sam.get(t,

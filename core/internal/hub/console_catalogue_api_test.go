@@ -9,14 +9,14 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 )
 
 func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 	f, sam := newConsoleRelayClient(t, nil)
 	f.ok("POST", "/external/api/v1/stores/",
 		`{"stores":[{"ref_id":"bare","name":"Bare","city":"Oakland","included_platforms":["web"]}]}`)
-	records := consoleview.New(f.hub.db)
+	records := consolemenus.New(f.hub.db)
 	hubtest.WaitUntil(t, "the second store", func() bool {
 		list, err := records.ListStores(t.Context(), f.tenant.ID, console.StoreFilter{Text: "bare", Limit: 9})
 		return err == nil && len(list) == 1

@@ -16,7 +16,8 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
@@ -95,20 +96,21 @@ func (a *api) businessPages(t *testing.T, tenant hubtest.Tenant) []string {
 		authorization: tenant.Authorization, body: `{"items":[{"ref_id":"i1","title":"T","price":1}]}`})
 	require.Equal(t, http.StatusOK, dishes.status, dishes.text)
 	a.start(t)
-	records := consoleview.New(db)
+	lists := consolelists.New(db)
+	menus := consolemenus.New(db)
 	hubtest.WaitUntil(t, "store and item are there", func() bool {
-		stores, err := records.ListStores(ctx, tenant.ID, console.StoreFilter{Limit: 1})
+		stores, err := menus.ListStores(ctx, tenant.ID, console.StoreFilter{Limit: 1})
 		require.NoError(t, err)
-		items, err := records.ListItems(ctx, tenant.ID, console.ItemFilter{Limit: 1})
+		items, err := menus.ListItems(ctx, tenant.ID, console.ItemFilter{Limit: 1})
 		require.NoError(t, err)
 		return len(stores)+len(items) == 2
 	})
-	stores, err := records.ListStores(ctx, tenant.ID, console.StoreFilter{Limit: 1})
+	stores, err := menus.ListStores(ctx, tenant.ID, console.StoreFilter{Limit: 1})
 	require.NoError(t, err)
-	items, err := records.ListItems(ctx, tenant.ID, console.ItemFilter{Limit: 1})
+	items, err := menus.ListItems(ctx, tenant.ID, console.ItemFilter{Limit: 1})
 	require.NoError(t, err)
-	require.NoError(t, records.Record(ctx, access.Change{Business: tenant.ID, Actor: "cli", Action: "a", Object: "o"}))
-	entries, err := records.Audit(ctx, tenant.ID, console.EntryFilter{Limit: 1})
+	require.NoError(t, lists.Record(ctx, access.Change{Business: tenant.ID, Actor: "cli", Action: "a", Object: "o"}))
+	entries, err := lists.Audit(ctx, tenant.ID, console.EntryFilter{Limit: 1})
 	require.NoError(t, err)
 	revisions, err := menus.New(db).Revisions(ctx, tenant.ID, menu.RevisionFilter{Limit: 1})
 	require.NoError(t, err)
@@ -151,7 +153,7 @@ func TestAuditEntryComparesBeforeAndAfter(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)),
 			url.Values{"why": {evil}}).status)
-	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), tenant.ID,
+	entries, err := consolelists.New(a.hub.db).Audit(context.Background(), tenant.ID,
 		console.EntryFilter{Action: "webhook.pause", Limit: 1})
 	require.NoError(t, err)
 	page := sam.get(t, shell.BusinessLink(tenant.ID, "audit/"+entries[0].ID.String()+"/"))

@@ -12,6 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 )
 
@@ -54,8 +56,9 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 		n.user(t, "vera@example.com", access.Viewer, n.tenant.ID)
 	n.sendMenu("s1", soup)
 	n.settle()
-	records := consoleview.New(n.hub.db)
-	stores, err := records.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Limit: 1})
+	lists := consolelists.New(n.hub.db)
+	menus := consolemenus.New(n.hub.db)
+	stores, err := menus.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Limit: 1})
 	require.NoError(t, err)
 	page := shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))
 	require.Contains(t, kim.get(t, page).text, "Publish now")
@@ -74,7 +77,7 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	require.Contains(t, kim.get(t, done.header.Get("Location")).text, "The menu is being sent to the platforms")
 	n.advanceUntil("the menu at the platform", func() bool { return len(n.aggregators.requests()) > sent })
 	published := n.settle()[0]
-	entries, err := records.Audit(t.Context(), n.tenant.ID, console.EntryFilter{Limit: 1})
+	entries, err := lists.Audit(t.Context(), n.tenant.ID, console.EntryFilter{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"store.publish", "store/s1"}, []string{entries[0].Action, entries[0].Object})
 	require.Contains(t, string(entries[0].Detail), hubtest.Lookup(published, "reference"))
@@ -83,7 +86,7 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"Nowhere","city":"C"}]}`)
 	hubtest.WaitUntil(t, "the second store", func() bool {
-		stores, err = records.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Text: "Nowhere", Limit: 1})
+		stores, err = menus.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Text: "Nowhere", Limit: 1})
 		return err == nil && len(stores) == 1
 	})
 	nowhere := kim.post(t, shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/publish/", stores[0].ID)),

@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
@@ -87,7 +87,7 @@ func TestConsoleControlsPlugins(t *testing.T) {
 		sam.post(t, shell.PluginsPath+"nothing/disable/", url.Values{"why": {"x"}}).status)
 	require.Equal(t, http.StatusNotFound, sam.get(t, shell.PluginsPath+"nothing/").status)
 
-	entries, err := consoleview.New(a.hub.db).Audit(t.Context(), 0,
+	entries, err := consolelists.New(a.hub.db).Audit(t.Context(), 0,
 		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
 	require.NoError(t, err)
 	var actions []string
@@ -165,7 +165,7 @@ func TestConsoleShowsAndRetriesPluginFaults(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, retry(sam))
 	require.Equal(t, http.StatusSeeOther, retry(sam, fmt.Sprint(aside[0].ID), fmt.Sprint(aside[1].ID)))
 	require.NotContains(t, sam.get(t, here).text, "the menu, order of")
-	entries, err := consoleview.New(a.hub.db).Audit(t.Context(), 0,
+	entries, err := consolelists.New(a.hub.db).Audit(t.Context(), 0,
 		console.EntryFilter{Object: "plugin/aggregator-z", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)

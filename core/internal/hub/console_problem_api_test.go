@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
@@ -27,7 +27,7 @@ func (a *api) problemPage(t *testing.T, business core.BusinessID, failed int) (p
 	t.Helper()
 	hubtest.WaitUntil(t, "the deliveries have failed", func() bool {
 		a.clock.Advance(200 * time.Millisecond)
-		list, err := consoleview.New(a.hub.db).Problems(context.Background(),
+		list, err := consolelists.New(a.hub.db).Problems(context.Background(),
 			console.ProblemFilter{Businesses: []core.BusinessID{business}, Limit: 9})
 		require.NoError(t, err)
 		if len(list) != 1 || list[0].Failed != failed {

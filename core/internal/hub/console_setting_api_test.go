@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -127,7 +127,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 	require.Empty(t, kept.Settings)
 	require.Equal(t, relay.AcceptPOS, kept.Accept)
 
-	entries, err := consoleview.New(s.hub.db).Audit(t.Context(), s.tenant.ID,
+	entries, err := consolelists.New(s.hub.db).Audit(t.Context(), s.tenant.ID,
 		console.EntryFilter{Object: "platform/" + oddName, Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 4)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 )
 
@@ -69,7 +69,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 
 func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	f, sam := newConsoleRelayClient(t, nil)
-	items, err := consoleview.New(f.hub.db).ListItems(t.Context(), f.tenant.ID,
+	items, err := consolemenus.New(f.hub.db).ListItems(t.Context(), f.tenant.ID,
 		console.ItemFilter{Text: "dal", Limit: 1})
 	require.NoError(t, err)
 	page := func(query string) string {

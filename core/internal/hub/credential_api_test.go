@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/credential"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
@@ -85,7 +85,7 @@ func TestRefusedCredentialsAreRetriedAndShown(t *testing.T) {
 	require.NotEmpty(t, tokens)
 	require.Contains(t, state().Failure, `the aggregator rejected the credentials "partner"`)
 	require.True(t, state().RenewedAt.IsZero())
-	calls, err := consoleview.New(c.hub.db).CallsOfOrder(t.Context(), c.tenant.ID, order)
+	calls, err := consolelists.New(c.hub.db).CallsOfOrder(t.Context(), c.tenant.ID, order)
 	require.NoError(t, err)
 	sent := slices.IndexFunc(calls, func(call console.Call) bool { return len(call.Attempts) > 0 })
 	require.Contains(t, calls[sent].Attempts[0].Error, "check the secrets client_id, client_secret")

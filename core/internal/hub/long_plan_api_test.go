@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 )
 
 // changeManyItems changes so many items of s1, and returns the requests for them once the aggregator has all.
@@ -29,7 +29,7 @@ func (n *publishClient) changeManyItems(u *uploadAggregator, count int) (request
 	n.ok("POST", itemsRoute, fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["%s"],"action":"disable"}`,
 		strings.Join(refs, `","`)))
 	n.advanceUntil("the call is done", func() bool {
-		list, err := consoleview.New(n.hub.db).ListCalls(n.t.Context(), n.tenant.ID,
+		list, err := consolelists.New(n.hub.db).ListCalls(n.t.Context(), n.tenant.ID,
 			console.CallFilter{Kind: "item_action", State: "done", Limit: 1})
 		require.NoError(n.t, err)
 		return len(list) == 1
@@ -74,11 +74,11 @@ func TestLongPlanSendsEachStepOnce(t *testing.T) {
 		}
 		require.Equal(t, want, times, item)
 	}
-	list, err := consoleview.New(n.hub.db).ListCalls(t.Context(), n.tenant.ID,
+	list, err := consolelists.New(n.hub.db).ListCalls(t.Context(), n.tenant.ID,
 		console.CallFilter{Kind: "item_action", Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	call, err := consoleview.New(n.hub.db).Call(t.Context(), n.tenant.ID, list[0].ID)
+	call, err := consolelists.New(n.hub.db).Call(t.Context(), n.tenant.ID, list[0].ID)
 	require.NoError(t, err)
 	require.Less(t, len(call.Attempts), 40, "the record is bounded")
 	require.Equal(t, "item_299", call.Attempts[len(call.Attempts)-1].Step)

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/menu"
@@ -198,7 +199,7 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 	require.Equal(t, relay.Access{Settings: []byte{}, BaseURLs: map[string]string{}, Secrets: map[string]string{},
 		Accept: relay.AcceptHub, Currency: "USD"}, set,
 		"what one plugin was given is not for another")
-	entries, err := consoleview.New(db).Audit(t.Context(), one.ID,
+	entries, err := consolelists.New(db).Audit(t.Context(), one.ID,
 		console.EntryFilter{Object: "platform/tasty", Action: "platform.change", Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")

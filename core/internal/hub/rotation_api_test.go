@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -57,7 +57,7 @@ func TestRotatedSecretsBothSignDuringTheOverlap(t *testing.T) {
 	requireEnvelope(t, d.do(t,
 		request{method: "POST", path: webhooksRoute + id + "/rotate/", authorization: stranger.Authorization}), 404,
 		"no webhook")
-	entries, err := consoleview.New(d.hub.db).Audit(context.Background(), d.tenant.ID,
+	entries, err := consolelists.New(d.hub.db).Audit(context.Background(), d.tenant.ID,
 		console.EntryFilter{Action: "webhook.rotate", Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, entries, 3)

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -131,7 +131,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	require.NoError(t, p.ClearFaults(t.Context(), s.tenant.ID, change))
 	require.Len(t, faults(), 1, "what the simulator was started with stays")
 	s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 1)
-	entries, err := consoleview.New(s.hub.db).Audit(t.Context(), s.tenant.ID,
+	entries, err := consolelists.New(s.hub.db).Audit(t.Context(), s.tenant.ID,
 		console.EntryFilter{Limit: 10, Actor: "user:sam@example.com"})
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "one for each switch that was made")

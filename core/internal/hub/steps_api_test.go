@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
@@ -228,7 +228,7 @@ func (n *publishClient) rider(id string) int64 {
 func (n *publishClient) riderSteps(order int64) (steps []string) {
 	n.t.Helper()
 	n.advanceUntil("the call is done", func() bool {
-		calls, err := consoleview.New(n.hub.db).CallsOfOrder(n.t.Context(), n.tenant.ID, order)
+		calls, err := consolelists.New(n.hub.db).CallsOfOrder(n.t.Context(), n.tenant.ID, order)
 		require.NoError(n.t, err)
 		at := slices.IndexFunc(calls, func(c console.Call) bool { return c.Kind == string(relay.RiderStatus) })
 		steps = nil

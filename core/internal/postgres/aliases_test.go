@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	aliasesdb "github.com/servery-hub/servery/core/internal/postgres/aliases"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
@@ -166,7 +166,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, `"one" is an alias of the platform "a": remove the alias before you add a platform`)
 
-	entries, err := consoleview.New(p.db).Audit(t.Context(), p.business,
+	entries, err := consolelists.New(p.db).Audit(t.Context(), p.business,
 		console.EntryFilter{Object: "platform/a", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 5, "three added, one sent, one removed")
@@ -240,7 +240,7 @@ func TestNewStoresAreListedAsTheBusinessSays(t *testing.T) {
 	require.Subset(t, names, []string{"n2/a", "n2/b"})
 	require.NotContains(t, names, "n1/a")
 	require.Equal(t, core.NotFound, core.CodeOf(records.SetDefaultListing(t.Context(), 999, "", store.ListAll, change)))
-	entries, err := consoleview.New(p.db).Audit(t.Context(), p.business,
+	entries, err := consolelists.New(p.db).Audit(t.Context(), p.business,
 		console.EntryFilter{Actor: "test", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -33,7 +33,7 @@ func TestCommandLineChangesAreAudited(t *testing.T) {
 	}
 	require.NoError(t, platformsdb.NewCallers(db).CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h")))
 
-	entries, err := consoleview.New(db).Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
+	entries, err := consolelists.New(db).Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
 	require.NoError(t, err)
 	var actions []string
 	for _, e := range slices.Backward(entries) {
@@ -51,7 +51,7 @@ func TestCommandLinePluginChangesAreAudited(t *testing.T) {
 	for _, enabled := range []bool{false, true} {
 		require.NoError(t, calls.NewPlugins(db).SetEnabled(t.Context(), "aggregator-b", enabled))
 	}
-	entries, err := consoleview.New(db).Audit(t.Context(), 0,
+	entries, err := consolelists.New(db).Audit(t.Context(), 0,
 		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
@@ -20,6 +21,11 @@ func (c *Conditions) Add(set bool, condition string, values ...any) {
 		c.Text += " AND " + condition
 		c.Args = append(c.Args, values...)
 	}
+}
+
+// ContainsPattern returns a LIKE pattern for values that contain the text.
+func ContainsPattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
 // AppendQuery appends the conditions, so that they can be an argument of a query.

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
@@ -20,6 +21,7 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 	p := newPublishHarness(t)
 	other := hubtest.Business(t, p.db).ID
 	read := consoleview.New(p.db)
+	menus := consolemenus.New(p.db)
 	p.send("-1",
 		`{"items":[{"ref_id":"curry","title":"Other curry","price":2},{"ref_id":"rice","title":"Other rice",`+
 			`"price":2}]}`)
@@ -45,12 +47,12 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, notices.Menus)
 
-	id, err := read.ItemID(t.Context(), p.business, "curry")
+	id, err := menus.ItemID(t.Context(), p.business, "curry")
 	require.NoError(t, err)
-	item, err := read.Item(t.Context(), p.business, id)
+	item, err := menus.Item(t.Context(), p.business, id)
 	require.NoError(t, err)
 	require.Equal(t, []console.ItemRejection{{Platform: "a", Message: "photo required", Stores: 2}}, item.Rejections)
-	_, err = read.ItemID(t.Context(), other, "curry")
+	_, err = menus.ItemID(t.Context(), other, "curry")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
@@ -186,6 +188,7 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 	p := newPublishHarness(t)
 	other := hubtest.Business(t, p.db).ID
 	read := consoleview.New(p.db)
+	menus := consolemenus.New(p.db)
 	for _, ref := range []string{"s3", "s4"} {
 		p.store(ref)
 	}
@@ -212,7 +215,7 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 		[]any{closure.Business, closure.Count, closure.Platform, closure.Actor, closure.Since.UnixMilli()})
 
 	closed := map[string][]string{}
-	list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Limit: 9})
+	list, err := menus.ListStores(t.Context(), p.business, console.StoreFilter{Limit: 9})
 	require.NoError(t, err)
 	for _, s := range list {
 		closed[s.RefID] = s.ClosedOn
@@ -225,7 +228,7 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 
 func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+	read := consolemenus.New(p.db)
 	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":3}]}`)
 	p.clock.Advance(time.Minute)
 	work, _ := p.claim(me)

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 )
 
 func TestConsoleFollowsEachMenuChange(t *testing.T) {
 	k := newFeast(t)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	tea, err := read.ItemID(t.Context(), k.business, "tea")
 	require.NoError(t, err)
 	const others = `{"ref_id":"curry","price":12,"available":false},{"ref_id":"rice","price":3,"available":false}`

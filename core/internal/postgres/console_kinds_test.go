@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
@@ -63,7 +63,7 @@ func TestEachFactSetsItsStoreApart(t *testing.T) {
 	for i, fact := range storeFacts {
 		pgtest.Exec(t, k.db, fact.change, k.business, i+1)
 	}
-	read, working := consoleview.New(k.db), []string{"aggregator-a"}
+	read, working := consolemenus.New(k.db), []string{"aggregator-a"}
 	grid, err := read.Grid(t.Context(), k.business, console.GridFilter{WorkingPlugins: working, Local: noon,
 		Sort: console.SortRef, Limit: 99, After: console.GridCursor{Key: -1}})
 	require.NoError(t, err)

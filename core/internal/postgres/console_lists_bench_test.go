@@ -9,7 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
@@ -30,7 +30,7 @@ func BenchmarkConsoleLists(b *testing.B) {
 		SELECT ?0, `+idOfRow+`, 'order_placed', convert_to('{"n":"' || n || repeat(md5(n::text), 40) || '"}', 'UTF8')
 		FROM generate_series(900001, 1000000) n`, business)
 	pgtest.Exec(b, db, "ANALYZE deliveries, calls, events")
-	read, history := consoleview.New(db), deliveries.New(db)
+	read, history := consolelists.New(db), deliveries.New(db)
 	from := time.Now().Add(-7 * 24 * time.Hour)
 	for name, list := range map[string]func() (int, error){
 		"newest": func() (int, error) {

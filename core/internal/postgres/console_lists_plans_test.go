@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
@@ -74,7 +74,7 @@ func TestConsoleListsUseIndexesInEachOrder(t *testing.T) {
 	}
 	var log statementLog
 	log.listen(db)
-	readLists(t, consoleview.New(db), deliveries.New(db), business)
+	readLists(t, consolelists.New(db), deliveries.New(db), business)
 	require.Greater(t, len(log.statements), 40)
 	for _, one := range log.statements {
 		setup, query := "", one.text
@@ -99,7 +99,7 @@ func TestConsoleListsUseIndexesInEachOrder(t *testing.T) {
 }
 
 // readLists reads the first page of each list in each order, and a page in its middle.
-func readLists(t *testing.T, read consoleview.Store, history deliveries.Store, business core.BusinessID) {
+func readLists(t *testing.T, read consolelists.Store, history deliveries.Store, business core.BusinessID) {
 	ctx := t.Context()
 	from := time.Now().Add(-7 * 24 * time.Hour)
 	for _, sort := range []webhook.Sort{webhook.NewestFirst, webhook.OldestFirst, webhook.LatestFailure,

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
@@ -26,7 +26,7 @@ func TestDeliveriesAreFoundByPayloadAndResponse(t *testing.T) {
 	c.end(webhook.Failed, owner, claimed[5])
 	pgtest.Exec(t, c.db, `UPDATE attempts SET response_body = 'Till is OFFLINE', error = 'the server responded with 404'
 		WHERE delivery_id = ?`, claimed[5].ID)
-	read := consoleview.New(c.db)
+	read := consolelists.New(c.db)
 	find := func(text string, f webhook.Filter) (ids []core.ID, done bool) {
 		f.Limit = max(f.Limit, 50)
 		found, progress, err := read.SearchDeliveries(t.Context(), c.business, f, text)
@@ -126,7 +126,7 @@ func TestMatchingDeliveriesAreCountedUpToABound(t *testing.T) {
 }
 
 // callsOfList inserts calls of an order and a store. Every tenth has failed.
-func callsOfList(t *testing.T) (consoleview.Store, core.BusinessID) {
+func callsOfList(t *testing.T) (consolelists.Store, core.BusinessID) {
 	db := hubtest.Database(t, nil)
 	business := hubtest.Business(t, db).ID
 	pgtest.Exec(t, db, listRows["calls"]+` generate_series(1, 40) n`, business)
@@ -134,7 +134,7 @@ func callsOfList(t *testing.T) (consoleview.Store, core.BusinessID) {
 			request_headers, request_body, status, error_class, error, response_headers, response_body, total_us)
 		SELECT business_id, id, order_id, 1, now(), 'POST', 'https://a.example/', '{}', 'sent',
 			CASE WHEN state = 'failed' THEN 503 ELSE 200 END, '', '', '{}', 'Nobody is there', 9 FROM calls`)
-	return consoleview.New(db), business
+	return consolelists.New(db), business
 }
 
 func TestCallsAreListedFilteredAndSorted(t *testing.T) {
@@ -198,7 +198,7 @@ func TestCallsJobsAndAuditAreSearchedByText(t *testing.T) {
 func TestJobsOrdersAndAuditAreSearchedByText(t *testing.T) {
 	p := newPublishHarness(t)
 	enqueue(t, p.db, p.business, `{"stores":[{"ref_id":"S-99","name":"Harbour"}]}`)
-	read := consoleview.New(p.db)
+	read := consolelists.New(p.db)
 	jobs, _, err := read.SearchJobs(t.Context(), p.business, console.JobFilter{Limit: 50}, "harbour")
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)

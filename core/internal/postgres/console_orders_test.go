@@ -8,7 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -24,7 +24,7 @@ func TestConsoleFindsAllDeliveriesOfAnOrder(t *testing.T) {
 		d.clock.Advance(time.Second)
 		require.NoError(t, d.send(id, status, order.Rider{}))
 	}
-	list, err := consoleview.New(d.db).DeliveriesOfOrder(t.Context(), d.business, id)
+	list, err := consolelists.New(d.db).DeliveriesOfOrder(t.Context(), d.business, id)
 	require.NoError(t, err)
 	require.Len(t, list, 70)
 }

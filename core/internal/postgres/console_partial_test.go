@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/menu"
 )
@@ -18,7 +18,7 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 	k.store("s1")
 	k.store("s2")
 	k.send("-1", dinner)
-	read, menus := consoleview.New(k.db), menusdb.New(k.db)
+	read, menus := consolemenus.New(k.db), menusdb.New(k.db)
 	id, err := read.ItemID(t.Context(), k.business, "curry")
 	require.NoError(t, err)
 	for _, c := range []struct{ name, location, body, unmet string }{
@@ -53,7 +53,7 @@ func TestConsoleShowsItemCategoryTimings(t *testing.T) {
 	k.send("-1",
 		`{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],`+
 			`"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	id, err := read.ItemID(t.Context(), k.business, "roll")
 	require.NoError(t, err)
 	onSale := func() []core.DayHours {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
 // BenchmarkPlacesOfAChain reads the grid and an item's page for 2,500 stores with 40 items on three platforms.
 func BenchmarkPlacesOfAChain(b *testing.B) {
 	k := newChain(b, 2500)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	items, err := read.ListItems(b.Context(), k.business, console.ItemFilter{Limit: 1})
 	require.NoError(b, err)
 	filter := console.GridFilter{Local: noon, Limit: 51, After: console.ParseGridCursor("")}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 )
 
 func TestPlacesReadFewItemsOfEachStore(t *testing.T) {
 	const stores, rowsOfStore = 300, 48
 	k := newChain(t, stores)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	items, err := read.ListItems(t.Context(), k.business, console.ItemFilter{Limit: 1})
 	require.NoError(t, err)
 	var log statementLog

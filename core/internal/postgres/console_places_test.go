@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
@@ -223,7 +223,7 @@ func count(reasons map[string]menu.Reason, which menu.Reason) (n int) {
 
 func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 	k := newFeast(t)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	ctx := context.Background()
 	platforms, err := read.Platforms(ctx, k.business)
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ type wantedPlace struct {
 }
 
 // requireItemPlace checks the reason of an item: its own, or else that of the place.
-func requireItemPlace(rt *rapid.T, read consoleview.Store, business core.BusinessID, want wantedPlace) {
+func requireItemPlace(rt *rapid.T, read consolemenus.Store, business core.BusinessID, want wantedPlace) {
 	item := want.item
 	list, counts, err := read.ItemPlaces(context.Background(), business, item, want.filter)
 	require.NoError(rt, err)
@@ -305,7 +305,7 @@ func requireItemPlace(rt *rapid.T, read consoleview.Store, business core.Busines
 
 func TestOptionsBarredByNestedGroupsHideItems(t *testing.T) {
 	k := newFeast(t)
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	id, err := read.ItemID(t.Context(), k.business, "rice")
 	require.NoError(t, err)
 	k.send("s1", `{"options":[{"ref_id":"small","price":1,"available":false}]}`)
@@ -329,7 +329,7 @@ func TestOptionsBarredByNestedGroupsHideItems(t *testing.T) {
 func TestItemsAreFoundByTheirProblem(t *testing.T) {
 	k := newFeast(t)
 	other := newMenuHarness(t, k.db, "US")
-	read := consoleview.New(k.db)
+	read := consolemenus.New(k.db)
 	change := func(statement string, args ...any) {
 		pgtest.Exec(t, k.db, statement, append([]any{k.business}, args...)...)
 	}

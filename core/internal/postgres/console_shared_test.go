@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
@@ -19,6 +20,7 @@ func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	read := consoleview.New(db)
+	lists := consolelists.New(db)
 	many, other := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
 	now := clock.Now()
 	var tally console.AttemptCounter
@@ -40,7 +42,7 @@ func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	require.Equal(t, other, found[2].Business, "the last that was subscribed")
-	failed, err := read.FailedJobs(t.Context(), businesses, now.Add(-24*time.Hour), 3)
+	failed, err := lists.FailedJobs(t.Context(), businesses, now.Add(-24*time.Hour), 3)
 	require.NoError(t, err)
 	require.Len(t, failed, 3)
 	require.Equal(t, []core.BusinessID{many, other, many},

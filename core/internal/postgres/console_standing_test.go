@@ -12,13 +12,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	publishing "github.com/servery-hub/servery/core/publish"
 )
 
 // storesOf returns the ref_ids of the stores that a filter selects, and their statuses.
-func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
+func storesOf(t *testing.T, read consolemenus.Store, business core.BusinessID,
 	f console.StoreFilter) (listed []string, statuses []console.StoreStatus) {
 	t.Helper()
 	f.Limit = 100
@@ -32,7 +32,7 @@ func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
 
 func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+	read := consolemenus.New(p.db)
 	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	change := map[console.StoreStatus]string{
 		console.StoreInactive: `active = false, hide_from_ui = true`,
@@ -72,7 +72,7 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 
 func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
 	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+	read := consolemenus.New(p.db)
 	with := func(reason console.PlaceReason, working ...string) (shown []string) {
 		grid, err := read.Grid(t.Context(), p.business, console.GridFilter{Reason: reason, WorkingPlugins: working,
 			Local: p.clock.Now(), After: console.ParseGridCursor(""), Limit: 9})
@@ -157,7 +157,7 @@ func nextOpening(hours core.OpeningHours, local time.Time) (next time.Time) {
 
 func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+	read := consolemenus.New(p.db)
 	rapid.Check(t, func(r *rapid.T) {
 		hours := drawOpeningHours(r)
 		timings, err := json.Marshal(hours.Week)
@@ -188,7 +188,7 @@ func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 
 func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	p := newPublishHarness(t)
-	read := consoleview.New(p.db)
+	read := consolemenus.New(p.db)
 	send := func(price int) core.ID {
 		body :=
 			fmt.Sprintf(`{"items":[{"ref_id":"curry","title":"Curry","price":%[1]d},{"ref_id":"rice","title":"Rice",`+

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
@@ -20,6 +21,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	read, intake := consoleview.New(db), newIntake(t, db)
+	lists := consolelists.New(db)
 	one, two := k.placeOrder(intake, k.arrival("W-1", "web", oneCurry, "")),
 		k.placeOrder(intake, k.arrival("W-2", "web", oneCurry, ""))
 	type ended struct {
@@ -59,7 +61,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		ServedBy: core.ServedByMerchant,
 		Message:  "not yours",
 		Kinds:    []console.CallCount{{Kind: "store_action", Count: 1}}}}, failedCalls(otherBusiness.business))
-	listed, err := read.ListOrders(t.Context(), k.business,
+	listed, err := lists.ListOrders(t.Context(), k.business,
 		console.OrderFilter{CallFailed: true, From: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
@@ -70,6 +72,7 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	business, read := hubtest.Business(t, db).ID, consoleview.New(db)
+	lists := consolelists.New(db)
 	at := clock.Now().Add(-time.Hour)
 	ended := func(kind, state, result string, total int, dry bool) core.ID {
 		at = at.Add(time.Second)
@@ -101,14 +104,14 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu",
 		Subject: "s1",
 		Failed:  302, Total: 302}}, notices.PartlyFailed)
-	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithFailures, Limit: 10})
+	listed, err := lists.ListJobs(t.Context(), business, console.JobFilter{State: console.WithFailures, Limit: 10})
 	require.NoError(t, err)
 	found := make([]core.ID, len(listed))
 	for i, j := range listed {
 		found[i] = j.Reference
 	}
 	require.Equal(t, []core.ID{last, timings, stores, some}, found)
-	listed, err = read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
+	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, warned, listed[0].Reference)
@@ -120,11 +123,12 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	c := newOrderRetryHarness(t)
 	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
+	lists := consolelists.New(c.db)
 	unnotified := func() (list []console.UnnotifiedOrders, listed []console.Order) {
 		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business},
 			since)
 		require.NoError(t, err)
-		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Unnotified: true, Limit: 10})
+		listed, err = lists.ListOrders(t.Context(), c.business, console.OrderFilter{Unnotified: true, Limit: 10})
 		require.NoError(t, err)
 		return list, listed
 	}

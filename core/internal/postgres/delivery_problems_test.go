@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
@@ -47,7 +47,7 @@ func (c *deliveryHarness) problems(f console.ProblemFilter) []console.Problem {
 		f.Businesses = []core.BusinessID{c.business}
 	}
 	f.Limit = max(f.Limit, 1)
-	list, err := consoleview.New(c.db).Problems(context.Background(), f)
+	list, err := consolelists.New(c.db).Problems(context.Background(), f)
 	require.NoError(c.t, err)
 	return list
 }
@@ -79,7 +79,7 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 
 	next := c.problems(console.ProblemFilter{Limit: 2, BeforeTime: list[1].LastSeen, BeforeID: list[1].ID})
 	require.Equal(t, []int64{list[2].ID, list[3].ID}, []int64{next[0].ID, next[1].ID})
-	targets, err := consoleview.New(c.db).ProblemTargets(ctx, c.business, shared.ID)
+	targets, err := consolelists.New(c.db).ProblemTargets(ctx, c.business, shared.ID)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 2}, []int{targets[0].Failed, targets[1].Failed})
 	found, err := c.queue.List(ctx, c.business, webhook.Filter{ProblemID: shared.ID, Limit: 9})
@@ -87,12 +87,12 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	require.Len(t, found, 4)
 	require.Equal(t, shared.ID, found[0].ProblemID)
 
-	every, err := consoleview.New(c.db).Problems(ctx, console.ProblemFilter{Limit: 9})
+	every, err := consolelists.New(c.db).Problems(ctx, console.ProblemFilter{Limit: 9})
 	require.NoError(t, err)
 	require.Equal(t, list, every, "of all businesses")
 	stranger := hubtest.Business(t, c.db).ID
 	require.Empty(t, c.problems(console.ProblemFilter{Businesses: []core.BusinessID{stranger}}))
-	_, err = consoleview.New(c.db).Problem(ctx, stranger, shared.ID)
+	_, err = consolelists.New(c.db).Problem(ctx, stranger, shared.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
@@ -152,7 +152,7 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 	require.NoError(t, c.queue.NoteProblem(ctx, c.business, p.ID, access.Change{Business: c.business, Why: "a note"}))
 	require.NoError(t, c.queue.AssignProblem(ctx, c.business, p.ID, "sam@example.com", change))
 	for _, among := range [][]core.BusinessID{nil, {c.business}} {
-		assignees, err := consoleview.New(c.db).ProblemAssignees(ctx, among)
+		assignees, err := consolelists.New(c.db).ProblemAssignees(ctx, among)
 		require.NoError(t, err)
 		require.Equal(t, []string{"sam@example.com"}, assignees)
 	}
@@ -168,7 +168,7 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 	require.NoError(t, set(console.ProblemOpen, console.ProblemResolved))
 	require.Zero(t, c.problems(console.ProblemFilter{})[0].ReopenedAt)
 
-	entries, err := consoleview.New(c.db).Audit(ctx, c.business,
+	entries, err := consolelists.New(c.db).Audit(ctx, c.business,
 		console.EntryFilter{Object: console.ProblemObject(p.ID), Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, entries, 5, "each action")
@@ -223,7 +223,7 @@ func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 			func(int, int) {})
 	}
 	outcome := func() webhook.ResendOutcome {
-		resends, err := consoleview.New(c.db).ProblemResends(ctx, c.business, problem.ID)
+		resends, err := consolelists.New(c.db).ProblemResends(ctx, c.business, problem.ID)
 		require.NoError(t, err)
 		require.Len(t, resends, 1)
 		return resends[0].Outcome
@@ -242,7 +242,7 @@ func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 	c.endWith(webhook.Delivered, "", 200, owner, last[0])
 	require.NoError(t, run())
 	require.Equal(t, webhook.ResendOutcome{Selected: 6, Sent: 3, Delivered: 2, Failed: 1}, outcome())
-	after, err := consoleview.New(c.db).Problem(ctx, c.business, problem.ID)
+	after, err := consolelists.New(c.db).Problem(ctx, c.business, problem.ID)
 	require.NoError(t, err)
 	require.Equal(t, 4, after.Failed, "three of the paused webhook, and one again")
 	var followed int
@@ -280,7 +280,7 @@ func TestConcurrentResendsOfAProblemAreOne(t *testing.T) {
 	require.ElementsMatch(t, []core.Code{core.CodeOf(nil), core.Conflict}, codes)
 	job := c.lease()
 	require.Equal(t, core.Conflict, core.CodeOf(post()), "it is running")
-	entries, err := consoleview.New(c.db).Audit(ctx, c.business,
+	entries, err := consolelists.New(c.db).Audit(ctx, c.business,
 		console.EntryFilter{Object: console.ProblemObject(problem), Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, entries, 1)

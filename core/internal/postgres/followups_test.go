@@ -10,7 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/followups"
 	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
@@ -62,7 +62,7 @@ func (h *followUpHarness) history(id int64) (statuses []order.RiderStatus) {
 
 func (h *followUpHarness) notes(id int64) (list []string) {
 	h.t.Helper()
-	found, err := consoleview.New(h.db).OrderFollowUps(context.Background(), h.business, id)
+	found, err := consolelists.New(h.db).OrderFollowUps(context.Background(), h.business, id)
 	require.NoError(h.t, err)
 	for _, f := range found {
 		list = append(list, f.Kind+": "+f.Note)
@@ -204,14 +204,14 @@ func TestRejectedChangeIsRecordedAndTriedAgain(t *testing.T) {
 	unpriced := `{"ref_id":"unknown","quantity":1}`
 	_, err := h.change("U-2", "c-1", unpriced)
 	require.Equal(t, core.Invalid, core.CodeOf(err), err)
-	revisions, err := consoleview.New(h.db).OrderRevisions(t.Context(), h.business, id)
+	revisions, err := consolelists.New(h.db).OrderRevisions(t.Context(), h.business, id)
 	require.NoError(t, err)
 	require.Len(t, revisions, 1)
 	require.Contains(t, revisions[0].Note, "price")
 	require.Empty(t, pgtest.EventBodies(t, h.db, core.OrderUpdated))
 	_, err = h.change("U-2", "c-1", `{"ref_id":"unknown","price":4,"quantity":1}`)
 	require.NoError(t, err)
-	revisions, err = consoleview.New(h.db).OrderRevisions(t.Context(), h.business, id)
+	revisions, err = consolelists.New(h.db).OrderRevisions(t.Context(), h.business, id)
 	require.NoError(t, err)
 	require.Len(t, revisions, 1)
 	require.Empty(t, revisions[0].Note)

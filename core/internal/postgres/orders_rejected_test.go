@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -25,13 +26,14 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	orders, read := ordersdb.New(db), consoleview.New(db)
+	lists := consolelists.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
 		require.NoError(t, orders.RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
 	}
 	list := func(f console.RejectedFilter) (found []console.RejectedOrder, all int) {
 		f.Limit = 2
-		found, all, err := read.RejectedOrders(t.Context(), k.business, f)
+		found, all, err := lists.RejectedOrders(t.Context(), k.business, f)
 		require.NoError(t, err)
 		return found, all
 	}
@@ -83,6 +85,7 @@ func TestHubFaultsAreCountedApartWithUnreadableOrders(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	k := newMenuHarness(t, db, "US")
 	orders, read := ordersdb.New(db), consoleview.New(db)
+	lists := consolelists.New(db)
 	reject := func(ctx context.Context, id string, fault bool) error {
 		return orders.RecordRejected(ctx, order.Rejection{Business: k.business, Platform: "tasty", PlatformOrderID: id,
 			Reason: "r" + id, HubFault: fault})
@@ -98,7 +101,7 @@ func TestHubFaultsAreCountedApartWithUnreadableOrders(t *testing.T) {
 		notices.RejectedOrders[0].Reason}, "each request without an id counts")
 	require.Equal(t, []any{false, 1}, []any{notices.RejectedOrders[1].HubFault, notices.RejectedOrders[1].Count})
 	for fault, count := range map[console.RejectionFault]int{"": 5, console.HubFault: 4, console.OrderFault: 1} {
-		_, all, err := read.RejectedOrders(t.Context(), k.business, console.RejectedFilter{Fault: fault, Limit: 1})
+		_, all, err := lists.RejectedOrders(t.Context(), k.business, console.RejectedFilter{Fault: fault, Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, count, all, fault)
 	}
@@ -133,7 +136,7 @@ func TestUnstoredRejectionsAreStoredLater(t *testing.T) {
 	require.NoError(t, <-blocked)
 	require.NoError(t, orders.StorePendingRejected(t.Context()))
 	require.NoError(t, orders.StorePendingRejected(t.Context()), "nothing is left")
-	found, _, err := consoleview.New(db).RejectedOrders(t.Context(), k.business, console.RejectedFilter{Limit: 9})
+	found, _, err := consolelists.New(db).RejectedOrders(t.Context(), k.business, console.RejectedFilter{Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	require.Equal(t, []any{"T-2", int64(1)}, []any{found[0].PlatformOrderID, found[0].Times})
@@ -144,7 +147,7 @@ func TestRepeatsWithOtherContentLeaveATrace(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	k, other := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
-	orders, read := ordersdb.New(db), consoleview.New(db)
+	orders, read := ordersdb.New(db), consolelists.New(db)
 	first := k.arrival("W-1", "web", oneCurry, "")
 	id := k.placeOrder(newIntake(t, db), first).Order.Details.ID
 	repeats := func(business core.BusinessID) []console.OrderRepeat {
@@ -200,7 +203,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	keeping.Wait()
 	reject(k.business, 0, "last")
 	for business, count := range map[core.BusinessID]int{k.business: 500, otherBusiness.business: 1} {
-		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business,
+		found, all, err := consolelists.New(db).RejectedOrders(t.Context(), business,
 			console.RejectedFilter{Limit: 1000})
 		require.NoError(t, err)
 		require.Equal(t, []int{count, count}, []int{all, len(found)})

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -115,7 +115,7 @@ func TestRetriedRequestQueuesItsCallAgain(t *testing.T) {
 	again = d.claim(me)
 	require.Len(t, again, 1)
 	require.Equal(t, second.ID, again[0].ID)
-	entries, err := consoleview.New(d.db).Audit(t.Context(), 0,
+	entries, err := consolelists.New(d.db).Audit(t.Context(), 0,
 		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)

@@ -4,7 +4,7 @@
 //
 // Each of these subpackages holds the SQL of one capability: outbox, jobs, access, publications,
 // platforms, revisions, calls, deliveries, stores, menus, aliases, availability, orders,
-// consoleview, schema. It imports only those before it in the list.
+// consolemenus, consolelists, consoleview, schema. It imports only those before it in the list.
 //
 // Each exported method of these packages is one transaction. No transaction is open during
 // a call outside the database.

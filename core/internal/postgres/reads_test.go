@@ -14,7 +14,7 @@ import (
 // Console reads of one business must use row-level security. No method that takes one business
 // may query as the hub's own role.
 func TestConsoleReadsUseRowLevelSecurity(t *testing.T) {
-	files, err := filepath.Glob("consoleview/*.go")
+	files, err := filepath.Glob("console*/*.go")
 	require.NoError(t, err)
 	found := 0
 	for _, name := range files {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 )
 
 func TestRiderPathKeepsALocationEachHalfMinute(t *testing.T) {
 	d := newRiderHarness(t)
 	id := d.order("b", "")
-	read := consoleview.New(d.db)
+	read := consolelists.New(d.db)
 	for n := range 12 {
 		d.clock.Advance(10 * time.Second)
 		require.NoError(t, d.place(id, fmt.Sprintf("12.%02d", n)))

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -188,7 +188,7 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.Equal(t, open, claimed[0].Order.ID)
 	d.clock.Advance(time.Hour)
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
-	place, err := consoleview.New(d.db).RiderLocation(t.Context(), d.business, delivered)
+	place, err := consolelists.New(d.db).RiderLocation(t.Context(), d.business, delivered)
 	require.NoError(t, err)
 	require.Equal(t, []string{"skipped", "the order or its delivery has ended"},
 		[]string{place.State, place.Message})
@@ -218,7 +218,7 @@ func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 	d := newRiderHarness(t)
 	id := d.order("b", "")
-	console := consoleview.New(d.db)
+	console := consolelists.New(d.db)
 	known := func(state relay.State, message string) {
 		t.Helper()
 		place, err := console.RiderLocation(t.Context(), d.business, id)

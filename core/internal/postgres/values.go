@@ -12,6 +12,14 @@ import (
 // NullTime returns NULL for the zero time.
 func NullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }
 
+// ZeroIfEpoch returns the zero time for the epoch, which stands for NULL.
+func ZeroIfEpoch(at time.Time) time.Time {
+	if at.Unix() == 0 {
+		return time.Time{}
+	}
+	return at
+}
+
 // Array returns a list as an array parameter. A nil list is an empty array.
 func Array[T any](list []T) any {
 	if list == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/figures"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 )
 
 // Report collects the results and response times of a scenario.
@@ -128,7 +128,7 @@ func (r *Report) acceptedIDs() []int64 {
 
 // AwaitArrivals waits until no order_placed delivery of the orders is pending, or until the patience or the context
 // ends, and returns the counts.
-func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, business core.BusinessID,
+func (r *Report) AwaitArrivals(ctx context.Context, records consolelists.Store, business core.BusinessID,
 	start time.Time, timeout time.Duration) (a console.ScenarioDeliveries, err error) {
 	deadline := time.Now().Add(timeout)
 	for {

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -85,7 +85,7 @@ func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s 
 		change.Object, change.After = "store/"+s.Store,
 			map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
 				"places": s.Locations, "step_ms": s.Step.Milliseconds(), "share": s.CancelShare}
-		err = consoleview.New(p.db).Record(ctx, change)
+		err = consolelists.New(p.db).Record(ctx, change)
 	}
 	if err != nil {
 		p.end(g, err)
@@ -177,7 +177,7 @@ func (p *Runner) LatestRun(ctx context.Context, business core.BusinessID) (conso
 	p.mu.Unlock()
 	var err error
 	if report != nil {
-		simulated.Deliveries, err = consoleview.New(p.db).ScenarioDeliveries(ctx, business, report.acceptedIDs(),
+		simulated.Deliveries, err = consolelists.New(p.db).ScenarioDeliveries(ctx, business, report.acceptedIDs(),
 			simulated.StartedAt.Add(-clockTolerance))
 		for _, line := range report.lines() {
 			simulated.Calls = append(simulated.Calls,

@@ -6,7 +6,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -41,7 +41,7 @@ func (p *Runner) InjectFault(ctx context.Context, business core.BusinessID, faul
 	change.Object, change.After = "sandbox",
 		map[string]any{"kind": f.Kind, "platform": f.Platform, "call": f.Call, "status": f.Status,
 			"delay_ms": f.DelayMS, "probability": f.Probability, "seed": f.Seed, "lasts_ms": f.LastsMS}
-	if err := (consoleview.New(p.db)).Record(ctx, change); err != nil {
+	if err := consolelists.New(p.db).Record(ctx, change); err != nil {
 		return err
 	}
 	return p.faults().Set(ctx, business, f)
@@ -55,7 +55,7 @@ func (p *Runner) ClearFaults(ctx context.Context, business core.BusinessID, chan
 	}
 	change.Object, change.Before, change.After = "sandbox", map[string]any{"faults": len(before)},
 		map[string]any{"faults": 0}
-	if err := (consoleview.New(p.db)).Record(ctx, change); err != nil {
+	if err := consolelists.New(p.db).Record(ctx, change); err != nil {
 		return err
 	}
 	return p.faults().Clear(ctx, business)

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -23,6 +24,18 @@ func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessI
 			"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
 			"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
 		})))
+}
+
+// recentRejections returns recently rejected orders that have not arrived since.
+func (c Store) recentRejections(ctx context.Context,
+	businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
+	since := c.db.Clock().Now().Add(-console.RejectionWindow)
+	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
+		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
+	})).Scan(ctx, &orders); err != nil {
+		return nil, fmt.Errorf("reading rejected orders: %w", err)
+	}
+	return orders, nil
 }
 
 // failedCalls returns the calls since a time that platforms rejected.
@@ -58,14 +71,6 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	return list, rows.Err()
 }
 
-// hasFailures selects jobs that completed with failed objects.
-const hasFailures = `state = 'done' AND NOT dry_run AND (
-	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
-
-// hasWarnings selects jobs that completed with warnings, but without failed objects.
-const hasWarnings = `state = 'done' AND NOT dry_run AND coalesce(result->'warnings', '[]') <> '[]'
-	AND (` + hasFailures + `) IS NOT TRUE`
-
 // jobsRead bounds the jobs with failed objects that are read.
 const jobsRead = 1000
 
@@ -75,7 +80,7 @@ func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessI
 	return postgres.Collect(ctx, c.db.Bun(), "reading jobs with failures", func(j *console.PartlyFailedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
 	}, bun.SafeQuery(queries.With("jobs_with_failures", postgres.Args{
-		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasFailures),
+		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(jobs.HasFailures),
 		"most": jobsRead, "limit": noticesShown,
 	})))
 }

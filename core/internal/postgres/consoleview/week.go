@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 )
 
 // FailureWeek returns how often objects of a business's jobs failed in the last seven days, today included.
@@ -37,7 +38,7 @@ func failureWeek(ctx context.Context, db *postgres.DB, business core.BusinessID)
 	var latest uuid.NullUUID
 	if err := db.Tenant(business).QueryRowContext(ctx, queries.With("failed_week", postgres.Args{
 		"business": business, "ends": postgres.Array(starts[:console.WeekDays]), "starts": postgres.Array(starts[1:]),
-		"has_refusals": bun.Safe(hasFailures), "most": console.MaxCount,
+		"has_refusals": bun.Safe(jobs.HasFailures), "most": console.MaxCount,
 	})).Scan(&week.Days, &week.Jobs, &latest); err != nil {
 		return week, fmt.Errorf("counting the days on which objects failed: %w", err)
 	}

@@ -24,6 +24,16 @@ func New(db *postgres.DB) Store { return Store{db} }
 // Channel notifies replicas of queued jobs.
 const Channel = "servery_jobs"
 
+// Conditions of jobs with the column result.
+const (
+	// HasFailures selects jobs that completed with failed objects.
+	HasFailures = `state = 'done' AND NOT dry_run AND (
+	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
+	// HasWarnings selects jobs that completed with warnings, but without failed objects.
+	HasWarnings = `state = 'done' AND NOT dry_run AND coalesce(result->'warnings', '[]') <> '[]'
+	AND (` + HasFailures + `) IS NOT TRUE`
+)
+
 // Enqueue stores a job after those with the same business and ordering key. The job is
 // durable when Enqueue returns.
 func (j Store) Enqueue(ctx context.Context, work core.Job, requestID string) error {

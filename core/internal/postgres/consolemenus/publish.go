@@ -1,4 +1,4 @@
-package consoleview
+package consolemenus
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/publish"
 )
@@ -58,7 +59,7 @@ func (c Store) itemRejections(ctx context.Context, business core.BusinessID,
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
 			ORDER BY platform, settled_at DESC LIMIT ?2`,
-		business, containsPattern(string(quoted)), menusRead)
+		business, postgres.ContainsPattern(string(quoted)), menusRead)
 	if err != nil {
 		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
 	}

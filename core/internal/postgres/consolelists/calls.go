@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (c Store) ListCalls(ctx context.Context, business core.BusinessID,
 	}, bun.SafeQuery(queries.With("list_calls", postgres.Args{"business": business, "only": only, "order": sorted,
 		"columns": bun.Safe(queries.With("call_columns", nil)), "limit": f.Limit})))
 	for i := range list {
-		list[i].FinishedAt, list[i].NextAt = zeroIfEpoch(list[i].FinishedAt), zeroIfEpoch(list[i].NextAt)
+		list[i].FinishedAt, list[i].NextAt = postgres.ZeroIfEpoch(list[i].FinishedAt), postgres.ZeroIfEpoch(list[i].NextAt)
 	}
 	return list, err
 }

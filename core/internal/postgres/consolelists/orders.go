@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"
@@ -104,22 +104,14 @@ func (c Store) calls(ctx context.Context, business core.BusinessID, query string
 			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
 			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 		}
-		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), zeroIfEpoch(call.FinishedAt),
-			zeroIfEpoch(call.NextAt)
+		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), postgres.ZeroIfEpoch(call.FinishedAt),
+			postgres.ZeroIfEpoch(call.NextAt)
 		list = append(list, call)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 	}
 	return list, c.callAttempts(ctx, business, list)
-}
-
-// zeroIfEpoch returns the zero time for the epoch, which stands for null.
-func zeroIfEpoch(at time.Time) time.Time {
-	if at.Unix() == 0 {
-		return time.Time{}
-	}
-	return at
 }
 
 func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {
@@ -174,7 +166,7 @@ func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id i
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
-	location.Latitude, location.Longitude, location.SentAt = sent.Latitude, sent.Longitude, zeroIfEpoch(location.SentAt)
+	location.Latitude, location.Longitude, location.SentAt = sent.Latitude, sent.Longitude, postgres.ZeroIfEpoch(location.SentAt)
 	location.Path = console.ParseRiderPath(fmt.Sprintf("%s%s,%s,%d;", trail, sent.Latitude, sent.Longitude, sent.At))
 	return location, err
 }

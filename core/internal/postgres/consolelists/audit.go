@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
@@ -37,4 +38,9 @@ func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.En
 		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
 	}, bun.SafeQuery(`SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+
 		only.Text+` ORDER BY id ? LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{sorted, f.Limit})...))
+}
+
+// Record stores the audit entry of a change that another package made.
+func (c Store) Record(ctx context.Context, change access.Change) error {
+	return c.db.RecordAudit(ctx, c.db.Bun(), change)
 }

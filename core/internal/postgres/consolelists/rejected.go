@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"
@@ -39,18 +39,6 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 		list = append(list, r)
 	}
 	return list, total, rows.Err()
-}
-
-// recentRejections returns recently rejected orders that have not arrived since.
-func (c Store) recentRejections(ctx context.Context,
-	businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
-	since := c.db.Clock().Now().Add(-console.RejectionWindow)
-	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
-		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
-	})).Scan(ctx, &orders); err != nil {
-		return nil, fmt.Errorf("reading rejected orders: %w", err)
-	}
-	return orders, nil
 }
 
 // OrderRepeats returns the repeats of an order with other content, the latest first.

@@ -1,4 +1,4 @@
-package consoleview
+package consolemenus
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"

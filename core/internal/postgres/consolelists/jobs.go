@@ -1,4 +1,4 @@
-package consoleview
+package consolelists
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 )
 
 type jobRow struct {
@@ -53,8 +54,8 @@ func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console
 	var only postgres.Conditions
 	only.Add(f.Kind != "", "kind = ?", f.Kind)
 	only.Add(f.State != "" && f.State != console.WithFailures && f.State != console.WithWarnings, "state = ?", f.State)
-	only.Add(f.State == console.WithFailures, hasFailures)
-	only.Add(f.State == console.WithWarnings, hasWarnings)
+	only.Add(f.State == console.WithFailures, jobs.HasFailures)
+	only.Add(f.State == console.WithWarnings, jobs.HasWarnings)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
 	sorted, after := sortOrder(f.Oldest)
 	only.Add(f.Before != core.ID{}, "id ? ?", after, f.Before)

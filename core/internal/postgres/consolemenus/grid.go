@@ -1,4 +1,4 @@
-package consoleview
+package consolemenus
 
 import (
 	"context"
@@ -145,8 +145,8 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 			&p.PublishedAt, &p.DueAt, &p.Since, &p.Deadline, &p.Task); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
-		p.PublishedAt, p.DueAt = zeroIfEpoch(p.PublishedAt), zeroIfEpoch(p.DueAt)
-		p.Since, p.Deadline = zeroIfEpoch(p.Since), zeroIfEpoch(p.Deadline)
+		p.PublishedAt, p.DueAt = postgres.ZeroIfEpoch(p.PublishedAt), postgres.ZeroIfEpoch(p.DueAt)
+		p.Since, p.Deadline = postgres.ZeroIfEpoch(p.Since), postgres.ZeroIfEpoch(p.Deadline)
 		result := publish.Result{State: p.State, Message: p.Message}
 		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
@@ -176,7 +176,7 @@ func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID
 		}, bun.SafeQuery(queries.With("published_by",
 			postgres.Args{"business": business, "reference": reference.String()})))
 	for i := range list {
-		list[i].Since, list[i].Until = zeroIfEpoch(list[i].Since), zeroIfEpoch(list[i].Until)
+		list[i].Since, list[i].Until = postgres.ZeroIfEpoch(list[i].Since), postgres.ZeroIfEpoch(list[i].Until)
 	}
 	return list, err
 }

@@ -1,4 +1,4 @@
-package consoleview
+package consolemenus
 
 import (
 	"time"
@@ -95,8 +95,8 @@ func (p places) args() postgres.Args {
 
 // textCondition returns the condition that a store contains a text.
 func textCondition(text string) (only postgres.Conditions) {
-	only.Add(text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", containsPattern(text),
-		containsPattern(text), containsPattern(text))
+	only.Add(text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", postgres.ContainsPattern(text),
+		postgres.ContainsPattern(text), postgres.ContainsPattern(text))
 	return only
 }
 

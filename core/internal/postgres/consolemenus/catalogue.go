@@ -1,10 +1,9 @@
-package consoleview
+package consolemenus
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -18,11 +17,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/menu"
 )
-
-// containsPattern returns a LIKE pattern for values that contain the text.
-func containsPattern(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
-}
 
 // ListStores returns stores of a business, sorted by ref_id.
 func (c Store) ListStores(ctx context.Context, business core.BusinessID,
@@ -79,8 +73,8 @@ func (c Store) Platforms(ctx context.Context, business core.BusinessID) ([]core.
 // ListItems returns items of the master catalogue, sorted by ref_id.
 func (c Store) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
 	var only postgres.Conditions
-	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", containsPattern(f.Text),
-		containsPattern(f.Text))
+	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", postgres.ContainsPattern(f.Text),
+		postgres.ContainsPattern(f.Text))
 	switch f.Problem {
 	case console.ItemBreaksRule:
 		only.Add(true, `EXISTS (SELECT FROM platform_findings finding WHERE finding.business_id = item.business_id
