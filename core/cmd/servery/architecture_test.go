@@ -88,7 +88,8 @@ var capabilities = []string{"store", "menu", "order", "customer", "webhook", "we
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",
 	"calls", "messages", "polls", "webhooks", "deliveries", "stores", "menus", "aliases", "availability", "rejections",
-	"orders", "intake", "followups", "customers", "outcomes", "consolemenus", "consolelists", "consoleview", "schema"}
+	"orders", "intake", "followups", "customers", "outcomes", "consolemenus", "consolelists", "consoleview",
+	"schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed
 // before it.

@@ -56,9 +56,8 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 		n.user(t, "vera@example.com", access.Viewer, n.tenant.ID)
 	n.sendMenu("s1", soup)
 	n.settle()
-	lists := consolelists.New(n.hub.db)
-	menus := consolemenus.New(n.hub.db)
-	stores, err := menus.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Limit: 1})
+	lists, read := consolelists.New(n.hub.db), consolemenus.New(n.hub.db)
+	stores, err := read.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Limit: 1})
 	require.NoError(t, err)
 	page := shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))
 	require.Contains(t, kim.get(t, page).text, "Publish now")
@@ -86,7 +85,7 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"Nowhere","city":"C"}]}`)
 	hubtest.WaitUntil(t, "the second store", func() bool {
-		stores, err = menus.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Text: "Nowhere", Limit: 1})
+		stores, err = read.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Text: "Nowhere", Limit: 1})
 		return err == nil && len(stores) == 1
 	})
 	nowhere := kim.post(t, shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/publish/", stores[0].ID)),

@@ -2,9 +2,8 @@
 // synchronizes the clock and copies rows. It applies row-level security, seals secrets (seal) and
 // compresses bodies (compress). Other subpackages batch concurrent calls (batch) and cache values (cache).
 //
-// Each of these subpackages holds the SQL of one capability: outbox, jobs, access, publications,
-// platforms, revisions, calls, deliveries, stores, menus, aliases, availability, orders,
-// consolemenus, consolelists, consoleview, schema. It imports only those before it in the list.
+// Each of the others holds the SQL of one capability. The file core/README.md lists them: a package imports only those
+// before it.
 //
 // Each exported method of these packages is one transaction. No transaction is open during
 // a call outside the database.

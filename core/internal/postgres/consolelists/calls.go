@@ -2,22 +2,20 @@ package consolelists
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
-
-// sortOrder returns the order of a list by time and id, and the comparison of rows after the cursor.
-func sortOrder(oldest bool) (order, after bun.Safe) {
-	if oldest {
-		return "", ">"
-	}
-	return "DESC", "<"
-}
 
 // ListCalls returns calls of a business in the order of the filter, without its Text and Status. It returns Invalid for
 // an order that no index serves.
@@ -55,7 +53,8 @@ func (c Store) ListCalls(ctx context.Context, business core.BusinessID,
 	}, bun.SafeQuery(queries.With("list_calls", postgres.Args{"business": business, "only": only, "order": sorted,
 		"columns": bun.Safe(queries.With("call_columns", nil)), "limit": f.Limit})))
 	for i := range list {
-		list[i].FinishedAt, list[i].NextAt = postgres.ZeroIfEpoch(list[i].FinishedAt), postgres.ZeroIfEpoch(list[i].NextAt)
+		list[i].FinishedAt = postgres.ZeroIfEpoch(list[i].FinishedAt)
+		list[i].NextAt = postgres.ZeroIfEpoch(list[i].NextAt)
 	}
 	return list, err
 }
@@ -95,4 +94,89 @@ func (c Store) SearchCalls(ctx context.Context, business core.BusinessID,
 		})
 	search.Where = func(call console.CallRow) bool { return f.Status == 0 || call.Status == f.Status }
 	return search.Run(ctx)
+}
+
+// locationState is the state (relay.State) of the rider's latest location, from its row in
+// call_queue. Without a note it was sent.
+const locationState = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
+	WHEN note = '' THEN 'done' ELSE location_state END`)
+
+// CallsOfOrder returns the calls to the aggregator about an order, the oldest first, with
+// every attempt. A rider location is included if sending it failed.
+func (c Store) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
+	return c.calls(ctx, business, queries.With("calls_of_order", postgres.Args{
+		"business": business, "order": id, "columns": bun.Safe(queries.With("call_columns", nil)),
+		"location": relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": locationState,
+	}))
+}
+
+// CallsOfStore returns the last availability calls of a store, at most limit per platform,
+// the oldest first.
+func (c Store) CallsOfStore(ctx context.Context, business core.BusinessID, store int64,
+	limit int) ([]console.Call, error) {
+	return c.calls(ctx, business, queries.With("calls_of_store", postgres.Args{
+		"business": business, "columns": bun.Safe(queries.With("call_columns", nil)),
+		"store": "/" + strconv.FormatInt(store, 10), "limit": limit,
+	}))
+}
+
+func (c Store) calls(ctx context.Context, business core.BusinessID, query string) ([]console.Call, error) {
+	rows, err := c.db.Tenant(business).QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
+	}
+	defer rows.Close()
+	var list []console.Call
+	for rows.Next() {
+		var call console.Call
+		var payload string
+		if err := rows.Scan(&call.ID, &call.Kind, &call.Platform, &payload, &call.Actor, &call.State, &call.Message,
+			&call.Result,
+			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
+			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
+		}
+		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), postgres.ZeroIfEpoch(call.FinishedAt),
+			postgres.ZeroIfEpoch(call.NextAt)
+		list = append(list, call)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
+	}
+	return list, c.callAttempts(ctx, business, list)
+}
+
+func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {
+	byID, ids := map[core.ID]*console.Call{}, make([]string, len(calls))
+	for i := range calls {
+		byID[calls[i].ID], ids[i] = &calls[i], calls[i].ID.String()
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	rows, err := c.db.Tenant(business).QueryContext(ctx,
+		`SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
+			response_headers, response_body, total_us, step
+		FROM call_attempts WHERE business_id = ? AND call_id = ANY (?::uuid[]) ORDER BY call_id, n, started_at`,
+		business, postgres.Array(ids))
+	if err != nil {
+		return fmt.Errorf("reading attempts of calls: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var call core.ID
+		var a console.CallAttempt
+		var sent, received []byte
+		var took int64
+		if err := rows.Scan(&call, &a.N, &a.StartedAt, &a.Method, &a.URL, &sent, &a.RequestBody, &a.Status,
+			&a.ErrorClass, &a.Error, &received, &a.ResponseBody, &took, &a.Step); err != nil {
+			return fmt.Errorf("reading attempts of calls: %w", err)
+		}
+		if err := errors.Join(json.Unmarshal(sent, &a.RequestHeaders),
+			json.Unmarshal(received, &a.ResponseHeaders)); err != nil {
+			return fmt.Errorf("reading the headers of a call: %w", err)
+		}
+		a.Duration = time.Duration(took) * time.Microsecond
+		byID[call].Attempts = append(byID[call].Attempts, a)
+	}
+	return rows.Err()
 }

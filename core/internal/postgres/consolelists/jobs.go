@@ -121,13 +121,3 @@ func (c Store) Job(ctx context.Context, business core.BusinessID, reference core
 	}
 	return detail, err
 }
-
-// EventBody returns the body of an event, or NotFound after its retention.
-func (c Store) EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error) {
-	var stored []byte
-	if err := c.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
-		event, business).Scan(&stored); err != nil {
-		return nil, postgres.NotFound(err, "the event is no longer kept")
-	}
-	return c.db.Decompress(stored)
-}

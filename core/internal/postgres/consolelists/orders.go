@@ -3,7 +3,6 @@ package consolelists
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,91 +64,6 @@ func (c Store) DeliveriesOfOrder(ctx context.Context, business core.BusinessID,
 	return list, err
 }
 
-// locationState is the state (relay.State) of the rider's latest location, from its row in
-// call_queue. Without a note it was sent.
-const locationState = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
-	WHEN note = '' THEN 'done' ELSE location_state END`)
-
-// CallsOfOrder returns the calls to the aggregator about an order, the oldest first, with
-// every attempt. A rider location is included if sending it failed.
-func (c Store) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
-	return c.calls(ctx, business, queries.With("calls_of_order", postgres.Args{
-		"business": business, "order": id, "columns": bun.Safe(queries.With("call_columns", nil)),
-		"location": relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": locationState,
-	}))
-}
-
-// CallsOfStore returns the last availability calls of a store, at most limit per platform,
-// the oldest first.
-func (c Store) CallsOfStore(ctx context.Context, business core.BusinessID, store int64,
-	limit int) ([]console.Call, error) {
-	return c.calls(ctx, business, queries.With("calls_of_store", postgres.Args{
-		"business": business, "columns": bun.Safe(queries.With("call_columns", nil)),
-		"store": "/" + strconv.FormatInt(store, 10), "limit": limit,
-	}))
-}
-
-func (c Store) calls(ctx context.Context, business core.BusinessID, query string) ([]console.Call, error) {
-	rows, err := c.db.Tenant(business).QueryContext(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
-	}
-	defer rows.Close()
-	var list []console.Call
-	for rows.Next() {
-		var call console.Call
-		var payload string
-		if err := rows.Scan(&call.ID, &call.Kind, &call.Platform, &payload, &call.Actor, &call.State, &call.Message,
-			&call.Result,
-			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
-			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
-		}
-		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), postgres.ZeroIfEpoch(call.FinishedAt),
-			postgres.ZeroIfEpoch(call.NextAt)
-		list = append(list, call)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
-	}
-	return list, c.callAttempts(ctx, business, list)
-}
-
-func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {
-	byID, ids := map[core.ID]*console.Call{}, make([]string, len(calls))
-	for i := range calls {
-		byID[calls[i].ID], ids[i] = &calls[i], calls[i].ID.String()
-	}
-	if len(calls) == 0 {
-		return nil
-	}
-	rows, err := c.db.Tenant(business).QueryContext(ctx,
-		`SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
-			response_headers, response_body, total_us, step
-		FROM call_attempts WHERE business_id = ? AND call_id = ANY (?::uuid[]) ORDER BY call_id, n, started_at`,
-		business, postgres.Array(ids))
-	if err != nil {
-		return fmt.Errorf("reading attempts of calls: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var call core.ID
-		var a console.CallAttempt
-		var sent, received []byte
-		var took int64
-		if err := rows.Scan(&call, &a.N, &a.StartedAt, &a.Method, &a.URL, &sent, &a.RequestBody, &a.Status,
-			&a.ErrorClass, &a.Error, &received, &a.ResponseBody, &took, &a.Step); err != nil {
-			return fmt.Errorf("reading attempts of calls: %w", err)
-		}
-		if err := errors.Join(json.Unmarshal(sent, &a.RequestHeaders),
-			json.Unmarshal(received, &a.ResponseHeaders)); err != nil {
-			return fmt.Errorf("reading the headers of a call: %w", err)
-		}
-		a.Duration = time.Duration(took) * time.Microsecond
-		byID[call].Attempts = append(byID[call].Attempts, a)
-	}
-	return rows.Err()
-}
-
 // RiderLocation returns the last location of an order's rider and the outcome of sending it. It
 // returns NotFound if the location is unknown or no longer stored.
 func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error) {
@@ -166,7 +80,8 @@ func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id i
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
-	location.Latitude, location.Longitude, location.SentAt = sent.Latitude, sent.Longitude, postgres.ZeroIfEpoch(location.SentAt)
+	location.Latitude, location.Longitude = sent.Latitude, sent.Longitude
+	location.SentAt = postgres.ZeroIfEpoch(location.SentAt)
 	location.Path = console.ParseRiderPath(fmt.Sprintf("%s%s,%s,%d;", trail, sent.Latitude, sent.Longitude, sent.At))
 	return location, err
 }

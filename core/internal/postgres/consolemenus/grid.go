@@ -12,7 +12,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/publish"
 )
 
 // gridColumns are the columns of a row store with its columns closed_on and platform_status.
@@ -124,59 +123,4 @@ func localMinute(local time.Time) int64 {
 func atLocalMinute(minute int64, zone *time.Location) time.Time {
 	at := time.Unix(minute*60, 0).UTC()
 	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), 0, 0, zone)
-}
-
-// StorePublications returns the publications of stores, by store and platform.
-func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
-	stores []int64) (map[int64]map[string]publish.Publication, error) {
-	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("published_at", postgres.Args{
-		"business": business, "stores": postgres.Array(stores),
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading publications: %w", err)
-	}
-	defer rows.Close()
-	publications := map[int64]map[string]publish.Publication{}
-	for rows.Next() {
-		var store int64
-		var p publish.Publication
-		var leftOut, problems, warnings []byte
-		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &warnings, &p.Note,
-			&p.PublishedAt, &p.DueAt, &p.Since, &p.Deadline, &p.Task); err != nil {
-			return nil, fmt.Errorf("reading publications: %w", err)
-		}
-		p.PublishedAt, p.DueAt = postgres.ZeroIfEpoch(p.PublishedAt), postgres.ZeroIfEpoch(p.DueAt)
-		p.Since, p.Deadline = postgres.ZeroIfEpoch(p.Since), postgres.ZeroIfEpoch(p.Deadline)
-		result := publish.Result{State: p.State, Message: p.Message}
-		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		if err := json.Unmarshal(problems, &result.Problems); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		if err := json.Unmarshal(warnings, &p.Warnings); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		p.Errors = result.Errors()
-		if publications[store] == nil {
-			publications[store] = map[string]publish.Publication{}
-		}
-		publications[store][p.Platform] = p
-	}
-	return publications, rows.Err()
-}
-
-// PublishingOfRequest returns the publication states of the menus that a request changed last, by
-// platform. A menu that a later request has changed counts for that request.
-func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID,
-	reference core.ID) ([]console.Publishing, error) {
-	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
-		func(p *console.Publishing) []any {
-			return []any{&p.Platform, &p.State, &p.Stores, &p.Message, &p.Since, &p.Until}
-		}, bun.SafeQuery(queries.With("published_by",
-			postgres.Args{"business": business, "reference": reference.String()})))
-	for i := range list {
-		list[i].Since, list[i].Until = postgres.ZeroIfEpoch(list[i].Since), postgres.ZeroIfEpoch(list[i].Until)
-	}
-	return list, err
 }

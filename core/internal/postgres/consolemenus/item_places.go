@@ -28,8 +28,10 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 	if err != nil {
 		return nil, nil, err
 	}
-	read.refused = bun.Safe(queries.With("item_refused", postgres.Args{"pattern": postgres.ContainsPattern(string(quoted)),
-		"problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted)}))
+	read.refused = bun.Safe(queries.With("item_refused", postgres.Args{
+		"pattern": postgres.ContainsPattern(string(quoted)),
+		"problem": fmt.Sprintf(`[{"entity":"item","ref_id":%s}]`, quoted),
+	}))
 	if read.stores, read.facts, err = c.storeReasons(ctx, business, item.ID); err != nil {
 		return nil, nil, err
 	}

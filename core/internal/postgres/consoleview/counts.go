@@ -19,6 +19,47 @@ const (
 	hourRetention   = 90 * 24 * time.Hour
 )
 
+// Counts returns the attempts of businesses since a time, in spans of the grain. Spans
+// without attempts are omitted. Webhook 0 means all webhooks.
+func (c Store) Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
+	since time.Time) ([]console.Count, error) {
+	rows, err := c.db.Bun().QueryContext(ctx,
+		`SELECT bucket_start, sum(succeeded)::bigint, sum(failed)::bigint, sum(total_us)::bigint, max(max_us)
+		FROM attempt_counts WHERE business_id = ANY (?) AND bucket_seconds = ? AND bucket_start >= ? AND webhook_id = ?
+		GROUP BY bucket_start
+			ORDER BY bucket_start`,
+		postgres.Array(businesses), int(grain/time.Second), since, webhook)
+	if err != nil {
+		return nil, fmt.Errorf("reading counts: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Count{}
+	for rows.Next() {
+		var count console.Count
+		var took, slow int64
+		if err := rows.Scan(&count.At, &count.Succeeded, &count.Failed, &took, &slow); err != nil {
+			return nil, fmt.Errorf("reading counts: %w", err)
+		}
+		count.TotalTime, count.Slowest = time.Duration(took)*time.Microsecond, time.Duration(slow)*time.Microsecond
+		list = append(list, count)
+	}
+	return list, rows.Err()
+}
+
+// Figures returns the numbers of waiting and failed work in businesses.
+func (c Store) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
+	var f console.Figures
+	err := c.db.Bun().QueryRowContext(ctx, queries.With("figures", postgres.Args{
+		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "most": console.MaxCount,
+		"most_queued": 2 * console.MaxCount,
+	})).Scan(&f.Waiting, &f.Held,
+		&f.FailedDeliveries, &f.FailedJobs, &f.OpenJobs)
+	if err != nil {
+		return f, fmt.Errorf("counting pending work: %w", err)
+	}
+	return f, nil
+}
+
 // AddSums adds counts from memory to the stored ones, in two statements.
 func (c Store) AddSums(ctx context.Context, sums console.Sums) error {
 	if len(sums.Counts) == 0 {

@@ -29,8 +29,8 @@ func (c Store) Search(ctx context.Context, businesses []core.BusinessID, text st
 		number = -1
 	}
 	return c.hits(ctx, queries.With("search", postgres.Args{
-		"businesses": postgres.Array(businesses), "number": number, "pattern": postgres.ContainsPattern(text), "text": text,
-		"items": int(menu.Items), "limit": hitsRead,
+		"businesses": postgres.Array(businesses), "number": number, "pattern": postgres.ContainsPattern(text),
+		"text": text, "items": int(menu.Items), "limit": hitsRead,
 	}))
 }
 
@@ -40,8 +40,8 @@ func (c Store) searchID(ctx context.Context, businesses []core.BusinessID, id co
 	created := core.TimeOf(id)
 	return c.hits(ctx, queries.With("search_id", postgres.Args{
 		"businesses": postgres.Array(businesses), "id": id, "from": core.FirstID(created),
-		"to": core.FirstID(created.Add(time.Minute)), "pattern": postgres.ContainsPattern(id.String()), "text": id.String(),
-		"limit": hitsRead,
+		"to": core.FirstID(created.Add(time.Minute)), "pattern": postgres.ContainsPattern(id.String()),
+		"text": id.String(), "limit": hitsRead,
 	}))
 }
 

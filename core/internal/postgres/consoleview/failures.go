@@ -80,7 +80,7 @@ func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessI
 	return postgres.Collect(ctx, c.db.Bun(), "reading jobs with failures", func(j *console.PartlyFailedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
 	}, bun.SafeQuery(queries.With("jobs_with_failures", postgres.Args{
-		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(jobs.HasFailures),
-		"most": jobsRead, "limit": noticesShown,
+		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "most": jobsRead,
+		"has_refusals": bun.Safe(jobs.HasFailures), "limit": noticesShown,
 	})))
 }

@@ -6,8 +6,19 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
 )
+
+// EventBody returns the body of an event, or NotFound after its retention.
+func (c Store) EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error) {
+	var stored []byte
+	if err := c.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
+		event, business).Scan(&stored); err != nil {
+		return nil, postgres.NotFound(err, "the event is no longer kept")
+	}
+	return c.db.Decompress(stored)
+}
 
 // Bounds of the search for an earlier delivery about the same subject.
 const (

@@ -6,19 +6,10 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
 )
-
-// storeStatus returns the condition for the console.StoreStatus of a store at a local time.
-func storeStatus(local time.Time) bun.Safe {
-	return bun.Safe(queries.With("store_status", postgres.Args{
-		"local":     local.Format(time.DateTime),
-		"listed_on": bun.Safe(publications.ListedOn), "sells_on": sellsOn,
-	}))
-}
 
 // The rule of menu.Orderability in SQL.
 var (
@@ -91,18 +82,4 @@ func (p places) args() postgres.Args {
 		"business": p.business,
 		"columns":  gridColumns, "closed_on": storesdb.ClosedOn, "platform_status": storesdb.PlatformStatus,
 	}
-}
-
-// textCondition returns the condition that a store contains a text.
-func textCondition(text string) (only postgres.Conditions) {
-	only.Add(text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", postgres.ContainsPattern(text),
-		postgres.ContainsPattern(text), postgres.ContainsPattern(text))
-	return only
-}
-
-// storeConditions returns the conditions of a filter on a store.
-func storeConditions(f console.StoreFilter) (only postgres.Conditions) {
-	only = textCondition(f.Text)
-	only.Add(f.Status != "", "? = ?", storeStatus(f.Local), f.Status)
-	return only
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -12,69 +13,16 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
-	"github.com/servery-hub/servery/core/internal/postgres/platforms"
-	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
 )
-
-// ListStores returns stores of a business, sorted by ref_id.
-func (c Store) ListStores(ctx context.Context, business core.BusinessID,
-	f console.StoreFilter) ([]console.Store, error) {
-	only := storeConditions(f)
-	only.Add(true, "store.ref_id > ?", f.After)
-	var rows []struct {
-		ID       int64               `bun:"id"`
-		RefID    string              `bun:"ref_id"`
-		Name     string              `bun:"name"`
-		City     string              `bun:"city"`
-		Active   bool                `bun:"active"`
-		Ordering bool                `bun:"ordering_enabled"`
-		Hidden   bool                `bun:"hide_from_ui"`
-		Excluded []string            `bun:"excluded_platforms,array"`
-		Included []string            `bun:"included_platforms,array"`
-		Status   console.StoreStatus `bun:"status"`
-		ClosedOn []string            `bun:"closed_on,array"`
-		Updated  time.Time           `bun:"updated_at"`
-	}
-	if err := c.db.Tenant(business).NewRaw(queries.With("list_stores", postgres.Args{
-		"business": business, "only": only, "status": storeStatus(f.Local), "limit": f.Limit,
-	})).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading stores: %w", err)
-	}
-	list := make([]console.Store, len(rows))
-	for i, r := range rows {
-		list[i] = console.Store(r)
-	}
-	return list, nil
-}
-
-// StoreRef returns the ref_id of a store and when it was last changed, or NotFound.
-func (c Store) StoreRef(ctx context.Context, business core.BusinessID,
-	id int64) (ref string, updated time.Time, err error) {
-	err = c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT ref_id, updated_at FROM stores WHERE business_id = ? AND id = ?`, business, id).Scan(&ref, &updated)
-	return ref, updated, postgres.NotFound(err, "there is no such store")
-}
-
-// ItemID returns the id of an item by its ref_id, or NotFound.
-func (c Store) ItemID(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
-	err = c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
-		refID).Scan(&id)
-	return id, postgres.NotFound(err, "there is no such item")
-}
-
-// Platforms returns the platforms of a business, sorted by name.
-func (c Store) Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error) {
-	return platforms.PlatformsOf(ctx, c.db.Tenant(business), business)
-}
 
 // ListItems returns items of the master catalogue, sorted by ref_id.
 func (c Store) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
 	var only postgres.Conditions
-	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", postgres.ContainsPattern(f.Text),
-		postgres.ContainsPattern(f.Text))
+	pattern := postgres.ContainsPattern(f.Text)
+	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", pattern, pattern)
 	switch f.Problem {
 	case console.ItemBreaksRule:
 		only.Add(true, `EXISTS (SELECT FROM platform_findings finding WHERE finding.business_id = item.business_id
@@ -106,6 +54,14 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 		list[i] = console.Item(r)
 	}
 	return list, nil
+}
+
+// ItemID returns the id of an item by its ref_id, or NotFound.
+func (c Store) ItemID(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
+	err = c.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
+		refID).Scan(&id)
+	return id, postgres.NotFound(err, "there is no such item")
 }
 
 // Item returns an item with its categories and findings.
@@ -143,23 +99,6 @@ func (c Store) Item(ctx context.Context, business core.BusinessID, id int64) (co
 	return detail, err
 }
 
-// findings returns the findings that a condition selects.
-func (c Store) findings(ctx context.Context, business core.BusinessID, condition string,
-	args ...any) (list []console.ItemFinding, err error) {
-	found, err := publications.ReadFindings(ctx, c.db.Tenant(business), condition, business, args...)
-	for _, f := range found {
-		list = append(list, console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message,
-			Warning: f.Warning, Entity: f.Entity, RefID: f.RefID})
-	}
-	return list, err
-}
-
-// StoreFindings returns the findings of platforms against a store.
-func (c Store) StoreFindings(ctx context.Context, business core.BusinessID,
-	store int64) ([]console.ItemFinding, error) {
-	return c.findings(ctx, business, `item_id = 0 AND store_id = ? ORDER BY platform, rule`, store)
-}
-
 // itemCategories adds the categories of an item, with the times at which they are on sale.
 func (c Store) itemCategories(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
 	var rows []struct {
@@ -183,4 +122,54 @@ func (c Store) itemCategories(ctx context.Context, business core.BusinessID, det
 				SaleHours: timings.OnSale(r.ID, r.Parent)})
 	}
 	return err
+}
+
+// Bounds of an item's rejections: the menus that are searched, and the different messages.
+const (
+	menusRead       = 1000
+	rejectionsShown = 20
+)
+
+// itemRejections returns the problems that platforms reported for an item in accepted menus,
+// one per platform and message.
+func (c Store) itemRejections(ctx context.Context, business core.BusinessID,
+	refID string) (list []console.ItemRejection, err error) {
+	quoted, err := json.Marshal(refID) // as it appears in problems
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.db.Tenant(business).QueryContext(ctx,
+		`SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
+			ORDER BY platform, settled_at DESC LIMIT ?2`,
+		business, postgres.ContainsPattern(string(quoted)), menusRead)
+	if err != nil {
+		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var platform string
+		var raw []byte
+		if err := rows.Scan(&platform, &raw); err != nil {
+			return nil, fmt.Errorf("reading where the item was rejected: %w", err)
+		}
+		var problems []publish.Problem
+		if err := json.Unmarshal(raw, &problems); err != nil {
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
+		}
+		for _, problem := range problems {
+			if problem.Entity != "item" || problem.RefID != refID {
+				continue
+			}
+			at := slices.IndexFunc(list, func(r console.ItemRejection) bool {
+				return r.Platform == platform && r.Message == problem.Message
+			})
+			if at < 0 && len(list) < rejectionsShown {
+				at, list = len(list), append(list, console.ItemRejection{Platform: platform, Message: problem.Message})
+			}
+			if at >= 0 {
+				list[at].Stores++
+			}
+		}
+	}
+	return list, rows.Err()
 }
