@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
@@ -30,18 +29,3 @@ func Array[T any](list []T) any {
 
 // Quoted quotes text of a request body for a message, truncated to 255 characters.
 func Quoted(text string) string { return fmt.Sprintf("%.255q", text) }
-
-// SentName is the name of the row platform in events: its sent alias, or its own name.
-var SentName = SentNameOf("platform.business_id", "platform.name")
-
-// SentNameOf is the name of a platform in events. The arguments are columns of a statement.
-func SentNameOf(business, platform string) bun.Safe {
-	return bun.Safe(`coalesce((SELECT sent.alias FROM platform_aliases sent WHERE sent.business_id = ` + business +
-		` AND sent.platform = ` + platform + ` AND sent.sent), ` + platform + `)`)
-}
-
-// PlatformStoreID is the SQL of the platform store id of the row store on the row platform, "" without
-// one.
-const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id'
-	FROM jsonb_array_elements(store.platform_data) data
-	WHERE data ->> 'name' = platform.name LIMIT 1), '')`

@@ -31,7 +31,7 @@ func (t Store) ReportStore(ctx context.Context, business core.BusinessID, storeR
 		err = tx.QueryRowContext(ctx, queries.With("report_store", postgres.Args{
 			"business": business, "store": id, "platform": status.Platform, "state": status.State,
 			"reason": status.Reason, "at": time.UnixMilli(status.Since), "until": untilTime(status.Until),
-			"sent_name": postgres.SentName,
+			"sent_name": outbox.SentName,
 		})).Scan(&changed, &change.EventAlias)
 		if newer = err == nil; errors.Is(err, sql.ErrNoRows) {
 			return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/toggle"
@@ -39,7 +40,7 @@ type platformSwitch struct {
 
 // switchColumns are the columns of a platformSwitch, without its state.
 var switchColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
-	"given_id": bun.Safe(postgres.PlatformStoreID), "sent_name": postgres.SentName,
+	"given_id": bun.Safe(platforms.PlatformStoreID), "sent_name": outbox.SentName,
 }))
 
 func (p *platformSwitch) fields() []any {

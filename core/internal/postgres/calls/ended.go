@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -23,7 +24,7 @@ type Ended struct {
 
 // EndedColumns are the columns of calls that End reads.
 var EndedColumns = bun.Safe(queries.With("ended", postgres.Args{
-	"sent_name": postgres.SentNameOf("calls.business_id", "calls.platform"),
+	"sent_name": outbox.SentNameOf("calls.business_id", "calls.platform"),
 }))
 
 // End runs an update of calls that returns EndedColumns.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/rejections"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -33,7 +34,7 @@ var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 func unknownOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
 // sentName is the platform's name in events, for the row o of orders.
-var sentName = postgres.SentNameOf("o.business_id", "o.platform")
+var sentName = outbox.SentNameOf("o.business_id", "o.platform")
 
 // Get returns an order with its history. If platform is set, only its orders are found. It
 // returns NotFound if there is no such order.

@@ -70,7 +70,7 @@ func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platfor
 	var ref string
 	err = c.db.Bun().QueryRowContext(ctx, queries.With("store_ref", postgres.Args{
 		"business": business, "platform": platform, "id": platformStoreID, "named": string(named),
-		"given_id": bun.Safe(postgres.PlatformStoreID),
+		"given_id": bun.Safe(PlatformStoreID),
 	})).Scan(&ref)
 	if err == nil && ref == "" {
 		return "", core.NoSuch("platform_store_id", postgres.Quoted(platformStoreID),

@@ -14,11 +14,17 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
+// PlatformStoreID is the SQL of the platform store id of the row store on the row platform, "" without
+// one.
+const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id'
+	FROM jsonb_array_elements(store.platform_data) data
+	WHERE data ->> 'name' = platform.name LIMIT 1), '')`
+
 // PlatformStores selects the platform stores of a business with any of the given ids
 // (store.PlatformStore).
 func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	return bun.Safe(queries.With("platform_stores", postgres.Args{
-		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.PlatformStoreID),
+		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(PlatformStoreID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))
 }
@@ -28,7 +34,7 @@ func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 func CheckPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	var id, one, other string
 	err := tx.QueryRowContext(ctx, queries.With("shared_platform_store", postgres.Args{
-		"business": business, "platform": platform, "given_id": bun.Safe(postgres.PlatformStoreID),
+		"business": business, "platform": platform, "given_id": bun.Safe(PlatformStoreID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	})).Scan(&id, &one, &other)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -101,7 +101,7 @@ func (s Shared) SharedPlatforms(ctx context.Context, plugin, storeID string) ([]
 	return postgres.Collect(ctx, s.db.Bun(), "finding the business of a request",
 		func(c *relay.Caller) []any { return []any{&c.Business, &c.Platform} },
 		bun.SafeQuery(queries.With("shared_platforms", postgres.Args{"plugin": plugin, "id": storeID,
-			"given_id": bun.Safe(postgres.PlatformStoreID)})))
+			"given_id": bun.Safe(PlatformStoreID)})))
 }
 
 // RecordShared records why a request at the shared URL of a known plugin was rejected. An unrouted one is counted. Of

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/poll"
 	"github.com/servery-hub/servery/core/relay"
@@ -38,7 +39,7 @@ func (s Store) Read(ctx context.Context, call relay.Call) (run poll.Run, err err
 	err = s.db.Keyed().QueryRowContext(ctx, queries.With("run", postgres.Args{"business": call.Business,
 		"platform": call.Platform, "plugin": call.Plugin, "poll": p.Poll, "store": p.StoreID,
 		"listed_on": bun.Safe(publications.ListedOn),
-		"given_id":  bun.Safe(postgres.PlatformStoreID)})).Scan(&run.Cursor, &run.StoreRefID, &run.PlatformStoreID,
+		"given_id":  bun.Safe(platforms.PlatformStoreID)})).Scan(&run.Cursor, &run.StoreRefID, &run.PlatformStoreID,
 		&listed)
 	if err != nil {
 		return run, postgres.NotFound(err, "platform %s has no poll %q", call.Platform, p.Poll)

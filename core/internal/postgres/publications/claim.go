@@ -23,7 +23,7 @@ var claim = claimStatement()
 
 func claimStatement() *postgres.Query {
 	parts := outbox.ClaimParts("publications")
-	parts["sent_name"] = postgres.SentNameOf("publication.business_id", "publication.platform")
+	parts["sent_name"] = outbox.SentNameOf("publication.business_id", "publication.platform")
 	return queries.Get("claim").Fill("claim_publications", parts)
 }
 

@@ -154,7 +154,7 @@ func (p Store) lockSent(ctx context.Context, tx bun.Conn, task outcome.Task) (w 
 	var stored string
 	err = tx.QueryRowContext(ctx, queries.With("lock_sent", postgres.Args{
 		"business": task.Business, "store": task.StoreID, "platform": task.Platform,
-		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
+		"sent_name": outbox.SentNameOf("publication.business_id", "publication.platform"),
 	})).Scan(&w.StoreRef, &w.EventPlatform, &w.Plugin, &w.Version, &w.Reference, &leased, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		return w, false, nil
