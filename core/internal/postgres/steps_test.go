@@ -179,7 +179,8 @@ func TestAnotherReplicaContinuesAfterACompletedStep(t *testing.T) {
 			return len(p.sent()) >= count
 		})
 	}
-	advance("the second step hangs", hanging, 2)
+	advance("the first step", hanging, 1)
+	hubtest.WaitUntil(t, "the second step hangs", func() bool { return len(hanging.sent()) == 2 }) // within the lease
 	require.Equal(t, []string{"POST /riders", "PUT /riders/7"}, hanging.sent())
 	other := &steppedAggregator{}
 	start(other)
