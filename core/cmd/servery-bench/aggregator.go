@@ -11,6 +11,8 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
@@ -137,6 +139,7 @@ func (f *fixture) openTogether(n int) float64 {
 			turn_on_at)
 		SELECT business_id, id, ?, false, 'api', '', 'bench', gen_random_uuid(), now(), ? FROM stores
 		WHERE business_id = ?`, aggregator, due, who.ID)
+	check(postgres.Notify(f.ctx, f.sql, availability.TimerChannel)) // as a request does
 	list := f.sink.await("/opening", n, 32*time.Second)
 	opened := map[string]bool{}
 	for _, a := range list {
