@@ -201,7 +201,7 @@ END $$`
 // emptyDatabase returns the URL of a database without tables.
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
-	url := hubtest.DatabaseURL(t)
+	url := hubtest.HubDatabaseURL(t)
 	admin := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(hubtest.AdminURL(t, url))))
 	defer admin.Close()
 	_, err := admin.ExecContext(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION servery`)

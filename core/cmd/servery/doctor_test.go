@@ -48,7 +48,7 @@ func requireResult(found map[string][]doctor.Result, check string, v doctor.Outc
 }
 
 func TestDoctorReportsEachProblem(t *testing.T) {
-	url := hubtest.DatabaseURL(t)
+	url := hubtest.HubDatabaseURL(t)
 	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
@@ -91,7 +91,7 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 }
 
 func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
-	databaseURL, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
+	databaseURL, err := url.Parse(hubtest.HubDatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
 	require.NoError(t, err)
 	role, database, latin, frozen := *databaseURL, *databaseURL, *databaseURL, *databaseURL
 	role.User, database.Host = url.User("nobody"), "nothing"
@@ -123,7 +123,7 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 }
 
 func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
-	database, err := url.Parse(hubtest.DatabaseURL(t))
+	database, err := url.Parse(hubtest.HubDatabaseURL(t))
 	require.NoError(t, err)
 	role := database.Host + "_role"
 	server := openTestDatabase(t, hubtest.AdminURL(t, database.String()))
@@ -142,7 +142,7 @@ func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 }
 
 func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	for url, warned := range map[string]bool{database: false, hubtest.AdminURL(t, database): true} {
 		_, found := runDoctor(t,
 			onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
@@ -154,7 +154,7 @@ func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	file := filepath.Join(openDir(t), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, found := runDoctor(t,
-		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
+		onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
 	require.True(t, requireResult(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
@@ -165,7 +165,7 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	require.NoError(t, os.Remove(program)) // other tests start it too
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
 	_, found := runDoctor(t,
-		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+		onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
 		found["plugin aggregator-a"])
 }
@@ -173,7 +173,7 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
 	dir := openDir(t)
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	url := hubtest.DatabaseURL(t)
+	url := hubtest.HubDatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	plugins, now := calls.NewPlugins(db), time.Now()
 	require.NoError(t, plugins.Add(t.Context(), []string{"aggregator-a"}))
@@ -201,7 +201,7 @@ func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 	dir := openDir(t)
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	url := hubtest.DatabaseURL(t)
+	url := hubtest.HubDatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, platforms.New(db).Set(t.Context(), hubtest.Business(t, db).ID,
 		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
@@ -256,7 +256,7 @@ func TestUnreadableFlagsAreReportedWithAllOtherErrors(t *testing.T) {
 }
 
 func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
-	url, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
+	url, key := hubtest.HubDatabaseURL(t), strings.Repeat("ef", 32)
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	hubtest.Business(t, db)

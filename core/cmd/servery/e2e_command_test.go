@@ -107,7 +107,7 @@ func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 }
 
 func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
-	env, dir := onDatabase(hubtest.DatabaseURL(t)), openDir(t)
+	env, dir := onDatabase(hubtest.HubDatabaseURL(t)), openDir(t)
 	delete(env, "SERVERY_SECRET_KEY")
 	hubEnv, otherEnv := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
 		env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
@@ -142,7 +142,7 @@ func TestServeRejectsAWrongSecretKey(t *testing.T) {
 }
 
 func TestServeReportsAMissingDatabase(t *testing.T) {
-	database, err := url.Parse(hubtest.DatabaseURL(t))
+	database, err := url.Parse(hubtest.HubDatabaseURL(t))
 	require.NoError(t, err)
 	database.Host = "nowhere"
 	e := servery(t, onDatabase(database.String()), "serve")
@@ -151,7 +151,7 @@ func TestServeReportsAMissingDatabase(t *testing.T) {
 }
 
 func TestCommandsRejectADatabaseOfAnEarlierBuild(t *testing.T) {
-	address := hubtest.DatabaseURL(t)
+	address := hubtest.HubDatabaseURL(t)
 	admin := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(hubtest.AdminURL(t, address))))
 	defer admin.Close()
 	_, err := admin.ExecContext(t.Context(), `UPDATE bun_migrations SET name = '20261121' || lpad(name, 6, '0')`)
@@ -169,7 +169,7 @@ func TestCommandsRejectADatabaseOfAnEarlierBuild(t *testing.T) {
 }
 
 func TestMigrateCommandAppliesAndReverts(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t))
+	env := onDatabase(hubtest.HubDatabaseURL(t))
 	require.NotEmpty(t, migrations(t, env, true))
 
 	down := servery(t, env, "migrate", "down")

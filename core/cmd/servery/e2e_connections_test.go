@@ -28,7 +28,7 @@ func connect(t *testing.T, hub, from, text string) net.Conn {
 }
 
 func TestHubBoundsItsConnections(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_TRUSTED_PROXIES",
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_TRUSTED_PROXIES",
 		"::1/128",
 		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS", "4", "SERVERY_STALL_TIMEOUT", "500ms")
 	hub := startHub(t, env)

@@ -21,7 +21,7 @@ import (
 )
 
 func TestKilledHubLosesNothing(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
 	rounds := 20
 	if testing.Short() {
@@ -120,7 +120,7 @@ func immediateShutdown(t testing.TB, pid int) {
 }
 
 func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)
 	first, second := startHub(t, env), startHub(t, env)
 	load := startLoad(t, env, first.url, sink, 3)
@@ -166,7 +166,7 @@ func countRows(t *testing.T, hub string) (jobs, deliveries int) {
 }
 
 func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
 	api := startHub(t, env, "--roles", "api")
 	worker := startHub(t, env, "--roles", "worker")
@@ -184,7 +184,7 @@ func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
 }
 
 func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 150*time.Millisecond)
 	hub := startHub(t, env)
 	load := startLoad(t, env, hub.url, sink, 3)

@@ -96,7 +96,7 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 	t.Cleanup(aggregator.Close)
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "credentialed", "../../internal/hub/testdata/credentialed")
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", dir)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", dir)
 	hub := startHub(t, env)
 	who := newAPIClient(t, env)
 	set := servery(t, env, "platform", "set", fmt.Sprint("--business=", who.business), "tasty", "--plugin=credentialed",

@@ -41,7 +41,7 @@ func newScenarioHub(t *testing.T) *scenarioHub {
 	}
 	installtest.Plugin(t, plugins, "market", "../../pluginhost/testdata/market")
 	w := &scenarioHub{t: t, orders: map[string]int64{}}
-	w.env = onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
+	w.env = onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
 		"SERVERY_PUBLISH_QUIET", "100ms",
 		"SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_RIDER", "off", "SERVERY_LIMIT_OPERATIONS", "off")
 	w.hub = startHub(t, w.env)

@@ -93,7 +93,7 @@ func (h *hubProcess) peak(t *testing.T) int {
 
 // TestHostileBodiesStayBelowTheMemoryLimit runs a hub with the smallest shipped memory limit.
 func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t))
+	env := onDatabase(hubtest.HubDatabaseURL(t))
 	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
 	hub := startHub(t, env)
 	pos := newAPIClient(t, env)

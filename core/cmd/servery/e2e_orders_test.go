@@ -291,7 +291,7 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 }
 
 func TestKillingEitherHubLosesNoOrder(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 0)
 	rounds := *kills
 	if testing.Short() {
@@ -316,7 +316,7 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 }
 
 func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)

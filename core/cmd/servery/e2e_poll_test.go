@@ -55,7 +55,7 @@ func TestKilledHubLosesNoPolledOrder(t *testing.T) {
 	t.Cleanup(aggregator.Close)
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "polled", "../../internal/hub/testdata/polled")
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", dir)
 	hub := startHub(t, env)
 	who := newAPIClient(t, env)

@@ -69,7 +69,7 @@ func addToggleMenu(t *testing.T, hub string, client apiClient, sinkURL string) {
 // A hub is killed while stores and items wait to be enabled. It is down when they are due, and is killed again while it
 // processes them.
 func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
+	database := hubtest.HubDatabaseURL(t)
 	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
 		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
 	hub, sink, db := startHub(t, env), hubtest.NewEventSink(t, nil), openTestDatabase(t, database)

@@ -35,7 +35,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	plugins := openDir(t)
 	installtest.Plugin(t, plugins, "aggregator-a", filepath.Join(root, "plugins/aggregatora"))
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s",
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s",
 		"SERVERY_LIMIT_WEBHOOKS", "5/12s",
 		"SERVERY_LIMIT_READ", "60/12s", "SERVERY_LIMIT_OPERATIONS", "60/12s", "SERVERY_LIMIT_STORES", "20/12s")
 	hub := startHub(t, env)
@@ -65,7 +65,7 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
 	checkout, err := filepath.Abs(root)
 	require.NoError(t, err)
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
 	newAPIClient(t, env)
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()

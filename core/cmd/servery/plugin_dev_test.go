@@ -79,7 +79,7 @@ func (d *devCommand) edit(file, from, to string) {
 
 func TestPluginDevRebuildsAndShowsCalls(t *testing.T) {
 	plugins, source := t.TempDir(), filepath.Join(t.TempDir(), "tasty")
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins)
 	h := startHub(t, env)
 	_, stderr, status := pluginKit(t, "new", "tasty", "--dir", source)
 	require.Zero(t, status, stderr)

@@ -38,7 +38,7 @@ func TestPluginUpgradeWaitsForEveryRunningHub(t *testing.T) {
 	for _, dir := range []string{first, second} {
 		installtest.Plugin(t, dir, "aggregator-b", filepath.Join(root, "plugins/aggregatorb"))
 	}
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", first)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", first)
 	elsewhere := env.with("SERVERY_PLUGIN_DIR", second)
 	startHub(t, env)
 	other := startHub(t, elsewhere)

@@ -44,7 +44,7 @@ func (s readmeSample) matches(output string) bool {
 // The clock of throttles and of pauses between commands is five times as fast.
 func TestREADMESamplesRunAsShown(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
 	pos := newAPIClient(t, env)
 	shop := newKey(t, env, pos.business, "channel")

@@ -11,7 +11,7 @@ import (
 )
 
 func TestGuidesUseTheConfiguredBaseURL(t *testing.T) {
-	hub := startHub(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/",
+	hub := startHub(t, onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/",
 		"SERVERY_PLUGIN_DIR", openDir(t)))
 	for _, page := range []string{"/docs/first-sync", "/docs/postman.json"} {
 		response, err := http.Get(hub.url + page)

@@ -39,9 +39,11 @@ type cluster struct {
 	server         *devpg.Server
 	admin          *postgres.DB // creates and drops databases
 	address        url.URL      // of the hub's role
-	template       string       // a database with the current schema
-	day            time.Time    // of the template's partitions
+	day            time.Time    // of the templates
 	sharedDatabase string       // a database for tests that each use their own businesses; "" before the first
+
+	templatesMu sync.Mutex
+	templates   map[template]string // names of the databases
 }
 
 // sharedCluster is nil before the first test that needs a database. Each process joins it once, and the last one to
@@ -57,7 +59,7 @@ var joinCluster = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	sharedCluster = &cluster{server: server}
+	sharedCluster = &cluster{server: server, templates: map[template]string{}}
 	address, err := url.Parse(server.DSN())
 	if err != nil {
 		return nil, err
@@ -68,9 +70,22 @@ var joinCluster = sync.OnceValues(func() (*cluster, error) {
 			Log: Logger()}); err != nil {
 		return nil, err
 	}
-	sharedCluster.template, err = sharedCluster.makeTemplate(ctx)
-	return sharedCluster, err
+	sharedCluster.day = clocktest.New().Now().Truncate(24 * time.Hour)
+	return sharedCluster, nil
 })
+
+// template is a database with the current schema that others are copied from.
+type template struct {
+	kind string // of its name
+	days int    // the days from today that have partitions
+}
+
+// Each partition costs each database files, and each connection time. So only databases of whole hubs, which would
+// create the partitions of the week when they start, have them.
+var (
+	dayTemplate  = template{"day", 1}
+	weekTemplate = template{"week", 7}
+)
 
 // Main runs the tests of a package, then calls the functions in ends and leaves the shared PostgreSQL.
 func Main(m *testing.M, ends ...func()) {
@@ -96,14 +111,20 @@ func Main(m *testing.M, ends ...func()) {
 	os.Exit(status)
 }
 
-// DatabaseURL creates a database with the current schema for this test alone. It makes the test parallel, so the test
-// must not call t.Parallel.
-func DatabaseURL(t testing.TB) string {
+// DatabaseURL creates a database with the current schema for this test alone. Only today has partitions. It makes the
+// test parallel, so the test must not call t.Parallel.
+func DatabaseURL(t testing.TB) string { t.Helper(); return databaseURL(t, dayTemplate) }
+
+// HubDatabaseURL is DatabaseURL for the process of a hub. The database has the partitions that a hub creates when it
+// starts.
+func HubDatabaseURL(t testing.TB) string { t.Helper(); return databaseURL(t, weekTemplate) }
+
+func databaseURL(t testing.TB, from template) string {
 	t.Helper()
 	runParallel(t)
 	shared, err := joinCluster()
 	require.NoError(t, err)
-	name := shared.makeDatabase(t)
+	name := shared.makeDatabase(t, from)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -124,17 +145,19 @@ func SharedDatabaseURL(t testing.TB) string {
 	createMu.Lock()
 	defer createMu.Unlock()
 	if shared.sharedDatabase == "" {
-		shared.sharedDatabase = shared.makeDatabase(t)
+		shared.sharedDatabase = shared.makeDatabase(t, weekTemplate)
 	}
 	return shared.urlOf(shared.sharedDatabase)
 }
 
-func (c *cluster) makeDatabase(t testing.TB) (name string) {
+func (c *cluster) makeDatabase(t testing.TB, from template) (name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	source, err := c.ensure(ctx, from)
+	require.NoError(t, err)
 	name = "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
-	require.NoError(t, schema.CreateDatabase(ctx, c.admin, name, c.server.User(), c.template))
+	require.NoError(t, schema.CreateDatabase(ctx, c.admin, name, c.server.User(), source))
 	return name
 }
 
@@ -170,19 +193,22 @@ func SchemaHash() (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), err
 }
 
-// makeTemplate returns the name of a template database with the current schema and partitions. The first process
-// creates it.
-func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
+// ensure returns the name of the template's database. The first process creates it.
+func (c *cluster) ensure(ctx context.Context, of template) (string, error) {
+	c.templatesMu.Lock()
+	defer c.templatesMu.Unlock()
+	if name := c.templates[of]; name != "" {
+		return name, nil
+	}
 	hash, err := SchemaHash()
 	if err != nil {
 		return "", err
 	}
 	clock := clocktest.New()
-	c.day = clock.Now().Truncate(24 * time.Hour)
-	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
-	name := of(clock.Now()) + "_" + hash
-	return name, schema.WithTemplate(ctx, c.admin,
-		schema.Template{Name: name, Owner: c.server.User(), Outdated: of(clock.Now().AddDate(0, 0, -1))},
+	named := func(day time.Time) string { return of.kind + "_" + day.Format("20060102") }
+	name := named(c.day) + "_" + hash
+	err = schema.WithTemplate(ctx, c.admin,
+		schema.Template{Name: name, Owner: c.server.User(), Outdated: named(c.day.AddDate(0, 0, -1))},
 		func(building string) error {
 			address := c.address
 			address.Host = building
@@ -196,8 +222,12 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 			if _, err = schema.MigrateUp(ctx, db); err != nil {
 				return err
 			}
-			return schema.Maintain(ctx, db, retention)
+			return schema.MaintainDays(ctx, db, retention, of.days)
 		})
+	if err == nil {
+		c.templates[of] = name
+	}
+	return name, err
 }
 
 // Open opens a database and creates the partitions that it lacks. A nil clock means the clock of the database.

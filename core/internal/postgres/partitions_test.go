@@ -39,6 +39,7 @@ func partitionOf(t *testing.T, db *postgres.DB, id core.ID) (name string) {
 func TestPartitionsAvoidRowsInTheDefaultPartition(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
+	require.NoError(t, schema.Maintain(ctx, db, month))
 	today := clock.Now().Truncate(24 * time.Hour)
 	cases := []struct {
 		name        string

@@ -65,6 +65,11 @@ func forgetBusinessChanges(ctx context.Context, db *postgres.DB) error {
 // replica may call it; one runs at a time. A change that cannot get its lock is retried in the next
 // run. Until then rows go to the default partition.
 func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) error {
+	return MaintainDays(ctx, db, retention, partitionDays)
+}
+
+// MaintainDays is Maintain with another number of days for which partitions are created, today included.
+func MaintainDays(ctx context.Context, db *postgres.DB, retention time.Duration, days int) error {
 	conn, err := db.Bun().Conn(ctx)
 	if err != nil {
 		return err
@@ -86,10 +91,13 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 		return err
 	}
 	now := db.Clock().Now().UTC()
-	before := now.Add(-retention)
+	before, coming := now.Add(-retention), make([]time.Time, days)
+	for n := range coming {
+		coming[n] = now.Truncate(24*time.Hour).AddDate(0, 0, n)
+	}
 	failures := []error{forgetBusinessChanges(ctx, db)}
 	for _, t := range partitioned {
-		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), existing),
+		failures = append(failures, createPartitions(ctx, db, t, coming, existing),
 			dropPartitions(ctx, db, t, before, existing), deleteExpired(ctx, db, t, before))
 	}
 	return errors.Join(failures...)
@@ -153,10 +161,10 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	})
 }
 
-func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time,
+// createPartitions creates the missing partitions of days, of which the first is today.
+func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, days []time.Time,
 	existing []string) error {
-	for n := range partitionDays {
-		day := today.AddDate(0, 0, n)
+	for n, day := range days {
 		if slices.Contains(existing, t.partition(day)) {
 			continue
 		}
