@@ -82,8 +82,8 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 3 ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/pluginhost ./adminui \
-	  ./adminui/reference ./core/internal/postgres ./...
+	@$(TESTS) -p 4 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres ./core/pluginhost \
+	  ./core/cmd/servery-chaos ./adminui/reference ./...
 
 .PHONY: quick
 quick: ## Run the tests of what changed, without those that start a hub or a browser

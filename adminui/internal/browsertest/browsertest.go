@@ -33,6 +33,7 @@ var flags = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("disable-sync", true),
 	chromedp.Flag("disable-quic", true),
 	chromedp.Flag("metrics-recording-only", true),
+	chromedp.Flag("js-flags", "--max-opt=1"), // each page runs its scripts once, so they are not worth optimizing
 }
 
 // chromium is shared by all tests of the process, until Main stops it.
