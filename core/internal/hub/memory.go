@@ -25,22 +25,29 @@ const (
 	bodyShare     = 2         // half of the memory is for bodies
 )
 
-// bodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
-// sets the Go runtime's memory limit from the control group, which the runtime does not read.
+// bodyMemory returns the budget for bodies. It also sets the Go runtime's memory limit, unless GOMEMLIMIT does.
 func bodyMemory(configured int64) int64 {
+	limit, bodies := memoryLimits(configured, debug.SetMemoryLimit(-1), groupMemory(os.ReadFile))
+	debug.SetMemoryLimit(limit)
+	return bodies
+}
+
+// memoryLimits returns the Go runtime's memory limit and the budget for bodies, in bytes. GOMEMLIMIT comes before the
+// limit of the control group, which the runtime does not read. Without both, the limit follows from the budget:
+// otherwise the garbage of bodies would take several times their memory.
+func memoryLimits(configured, goLimit, group int64) (limit, bodies int64) {
+	switch {
+	case goLimit != math.MaxInt64:
+		limit = goLimit
+	case group > 0:
+		limit = group - group/pluginShare
+	default:
+		limit = bodyShare * max(configured, defaultMemory)
+	}
 	if configured > 0 {
-		return configured
+		return limit, configured
 	}
-	available := debug.SetMemoryLimit(-1) // GOMEMLIMIT
-	if available == math.MaxInt64 {
-		group := groupMemory(os.ReadFile)
-		if group == 0 {
-			return defaultMemory
-		}
-		available = group - group/pluginShare
-		debug.SetMemoryLimit(available)
-	}
-	return max(available/bodyShare, minMemory)
+	return limit, max(limit/bodyShare, minMemory)
 }
 
 // groupMemory returns the memory limit of the process's control group or its ancestors (cgroups v2), or 0 if there is

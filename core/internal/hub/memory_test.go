@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"math"
 	"os"
 	"testing"
 
@@ -29,4 +30,25 @@ func TestCgroupMemoryIsTheLowestParentLimit(t *testing.T) {
 	require.EqualValues(t, 512<<20, groupMemory(read), "as in a container")
 	delete(files, "/proc/self/cgroup")
 	require.Zero(t, groupMemory(read))
+}
+
+func TestBodiesGetHalfOfTheMemory(t *testing.T) {
+	const none, mib = math.MaxInt64, 1 << 20
+	for _, c := range []struct {
+		name                       string
+		configured, goLimit, group int64
+		limit, bodies              int64
+	}{
+		{"no limit", 0, none, 0, 1024 * mib, 512 * mib},
+		{"GOMEMLIMIT", 0, 450 * mib, 512 * mib, 450 * mib, 225 * mib},
+		{"a control group", 0, none, 1000 * mib, 800 * mib, 400 * mib},
+		{"little memory", 0, none, 100 * mib, 80 * mib, 64 * mib},
+		{"a small budget", 100 * mib, none, 0, 1024 * mib, 100 * mib},
+		{"a large budget", 2048 * mib, none, 0, 4096 * mib, 2048 * mib},
+		{"a budget and a control group", 100 * mib, none, 1000 * mib, 800 * mib, 100 * mib},
+	} {
+		limit, bodies := memoryLimits(c.configured, c.goLimit, c.group)
+		require.EqualValues(t, c.limit, limit, c.name)
+		require.EqualValues(t, c.bodies, bodies, c.name)
+	}
 }

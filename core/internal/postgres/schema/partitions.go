@@ -161,7 +161,7 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	})
 }
 
-// createPartitions creates the missing partitions of days, of which the first is today.
+// createPartitions creates the missing partitions of days. The first day is today.
 func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, days []time.Time,
 	existing []string) error {
 	for n, day := range days {
