@@ -19,8 +19,8 @@ import (
 // TestDocumentedPOSExampleWorks runs the example of a POS from the guides, also when it is throttled.
 func TestDocumentedPOSExampleWorks(t *testing.T) {
 	needsPrograms(t, "python3")
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s",
-		"SERVERY_LIMIT_MENU", "1/1s")
+	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t),
+		"SERVERY_LIMIT_WEBHOOKS", "5/4s", "SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
 	who := newAPIClientIn(t, env, "CA")
 	shop := newKey(t, env, who.business, "channel")
