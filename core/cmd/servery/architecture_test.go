@@ -47,7 +47,7 @@ var allowedImports = []struct {
 	{"core/internal/postgres/cache", []string{"core"}},
 	{"core/internal/postgres/compress", nil},
 	{"core/internal/postgres/seal", nil},
-	{"core/internal/postgres", []string{"core", "core/access", "core/retry", "core/internal/postgres/compress",
+	{"core/internal/postgres", []string{"core", "core/retry", "core/internal/postgres/compress",
 		"core/internal/postgres/seal"}}, // the kernel
 	// and those above, see storage
 	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres",
@@ -86,10 +86,10 @@ var capabilities = []string{"store", "menu", "order", "customer", "webhook", "we
 	"aggregator", "queue", "retry"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
-var storage = []string{"outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms", "revisions",
-	"calls", "messages", "polls", "webhooks", "deliveries", "stores", "menus", "aliases", "availability", "rejections",
-	"orders", "intake", "followups", "customers", "outcomes", "consolemenus", "consolelists", "consoleview",
-	"schema"}
+var storage = []string{"audit", "sweep", "outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms",
+	"revisions", "calls", "messages", "polls", "webhooks", "deliveries", "stores", "menus", "aliases", "availability",
+	"rejections", "orders", "intake", "followups", "customers", "outcomes", "consolemenus", "consolelists",
+	"consoleview", "schema"}
 
 // listedBefore reports whether a capability or storage package may import another one, because that one is listed
 // before it.

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // ListKeys returns the API keys of a business with ids below before (0: all), newest first.
@@ -66,7 +67,7 @@ func (a Store) AddKey(ctx context.Context, key access.Key, change access.Change)
 		}
 		change.Object = fmt.Sprintf("key/%d", key.ID)
 		change.After = map[string]any{"username": key.Username, "prefix": key.Prefix, "scope": key.Scope}
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 	return key, err
 }
@@ -93,6 +94,6 @@ func (a Store) RevokeKey(ctx context.Context, business core.BusinessID, id int64
 		change.Object = fmt.Sprintf("key/%d", id)
 		change.Before = map[string]any{"username": username, "prefix": prefix, "works": true}
 		change.After = map[string]any{"username": username, "prefix": prefix, "works": false}
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // SessionUser returns a session with its user.
@@ -64,7 +65,7 @@ func (a Store) StartSession(ctx context.Context, session access.Session, instead
 			session.User); err != nil {
 			return fmt.Errorf("starting a session: %w", err)
 		}
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/batch"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
@@ -154,7 +155,7 @@ func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecr
 		change.Object = fmt.Sprintf("business/%d", b.ID)
 		change.After = map[string]any{"name": b.Name, "country": b.Country, "timezone": b.Timezone,
 			"currency": b.Currency}
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 	return b.ID, err
 }
@@ -189,7 +190,7 @@ func (a Store) ReplaceCallbackSecret(ctx context.Context, business core.Business
 		change := CommandLineChange(business, "business.callback_secret")
 		change.Object = fmt.Sprintf("business/%d", business)
 		change.After = map[string]any{"earlier_secret_signs_until": until.UTC().Format(time.RFC3339)}
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 }
 

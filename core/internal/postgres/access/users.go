@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 type userRow struct {
@@ -90,7 +91,7 @@ func (a Store) CreateUser(ctx context.Context, user access.User, change access.C
 			return err
 		}
 		change.Object = userObject(user.ID)
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 	return user, err
 }
@@ -131,7 +132,7 @@ func (a Store) ChangeUser(ctx context.Context, id int64, decide func(*access.Use
 			return err
 		}
 		change.Object = userObject(id)
-		return a.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, a.db, tx, change)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
@@ -56,7 +57,7 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias cor
 				return err
 			}
 			change.Object, change.After = "platform/"+alias.Platform, auditEntry(added)
-			return s.db.RecordAudit(ctx, tx, change)
+			return audit.Record(ctx, s.db, tx, change)
 		})
 	})
 }
@@ -147,7 +148,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 		}
 		known.InEvents = sent
 		change.After = auditEntry(known)
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 }
 
@@ -164,7 +165,7 @@ func (s Store) RemoveAlias(ctx context.Context, business core.BusinessID, alias 
 			return fmt.Errorf("removing an alias of a platform: %w", err)
 		}
 		change.Object, change.Before = "platform/"+known.Platform, auditEntry(known)
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 }
 

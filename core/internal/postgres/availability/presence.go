@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/sweep"
 	"github.com/servery-hub/servery/core/presence"
 )
 
@@ -48,7 +49,7 @@ func (p Presence) SaveHeartbeats(ctx context.Context, signs map[presence.Heartbe
 // It stores and returns the changes.
 func (p Presence) Review(ctx context.Context, after time.Duration,
 	check func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
-	err = p.db.Sweep(ctx, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
+	err = sweep.Run(ctx, p.db, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
 		now := p.db.Clock().Now()
 		list, err := p.stores(ctx, tx, after,
 			`silence.after_s > 0 AND presence.seen_at <= ?::timestamptz - silence.after_s * interval '1 second'

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
@@ -189,7 +190,7 @@ func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platform
 			change.Action = "store." + string(p.Action())
 			change.After["workload"] = *w
 		}
-		if err := t.db.RecordAudit(ctx, tx, change); err != nil {
+		if err := audit.Record(ctx, t.db, tx, change); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
 
@@ -102,7 +103,7 @@ func (p Plugins) setEnabled(ctx context.Context, tx bun.Conn, id string, enabled
 		change.Action = "plugin.enable"
 	}
 	change.Object = "plugin/" + id
-	if err := p.db.RecordAudit(ctx, tx, change); err != nil {
+	if err := audit.Record(ctx, p.db, tx, change); err != nil {
 		return err
 	}
 	return postgres.Notify(ctx, tx, PluginsChannel)
@@ -141,7 +142,7 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 		}
 		change := accessdb.CommandLineChange(0, "plugin.remove")
 		change.Object = "plugin/" + id
-		if err := p.db.RecordAudit(ctx, tx, change); err != nil {
+		if err := audit.Record(ctx, p.db, tx, change); err != nil {
 			return err
 		}
 		return postgres.Notify(ctx, tx, PluginsChannel)

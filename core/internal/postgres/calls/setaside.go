@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
@@ -47,7 +48,7 @@ func (p Plugins) RetrySetAside(ctx context.Context, plugin string, ids []int64, 
 			subjects[i] = strings.TrimSpace(taken[i].call + " " + taken[i].about)
 		}
 		change.Object, change.After = "plugin/"+plugin, map[string]any{"requests": subjects, "count": n}
-		return p.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, p.db, tx, change)
 	})
 	return n, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // AuditEntry returns an audit entry of a business, or of the hub for business 0. It returns
@@ -42,5 +43,5 @@ func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.En
 
 // Record stores the audit entry of a change that another package made.
 func (c Store) Record(ctx context.Context, change access.Change) error {
-	return c.db.RecordAudit(ctx, c.db.Bun(), change)
+	return audit.Record(ctx, c.db, c.db.Bun(), change)
 }

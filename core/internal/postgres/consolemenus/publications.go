@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/publish"
 )
@@ -37,7 +38,7 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 		if len(platforms) > 0 {
 			change.After["platform"] = platforms[0]
 		}
-		return c.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, c.db, tx, change)
 	})
 }
 

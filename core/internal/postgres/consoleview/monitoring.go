@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // MonitoringRules returns the monitoring rules of a business.
@@ -48,7 +49,7 @@ func (c Store) SetMonitoringRules(ctx context.Context, business core.BusinessID,
 			secondsOf(w.AckWithin), secondsOf(w.SilentAfter), w.CloseSilent, business); err != nil {
 			return fmt.Errorf("storing the monitoring of a business: %w", err)
 		}
-		return c.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, c.db, tx, change)
 	})
 }
 

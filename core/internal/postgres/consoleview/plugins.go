@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 )
 
@@ -76,7 +77,7 @@ func (c Store) RequestPluginAction(ctx context.Context, id string, action consol
 		if before != after {
 			change.Before, change.After = map[string]any{"enabled": before}, map[string]any{"enabled": after}
 		}
-		if err := c.db.RecordAudit(ctx, tx, change); err != nil {
+		if err := audit.Record(ctx, c.db, tx, change); err != nil {
 			return err
 		}
 		return postgres.Notify(ctx, tx, calls.PluginsChannel)

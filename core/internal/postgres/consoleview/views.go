@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // SavedViews returns the views of a list that a user sees: first the own, then those that others share, each by name.
@@ -45,7 +46,7 @@ func (c Store) SaveView(ctx context.Context, view console.SavedView, change acce
 			return nil
 		}
 		change.Object, change.After = console.ViewObject(id), auditFields(view)
-		return c.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, c.db, tx, change)
 	})
 	return id, err
 }
@@ -69,7 +70,7 @@ func (c Store) DeleteView(ctx context.Context, view console.SavedView, change ac
 			return nil
 		}
 		change.Object, change.Before = console.ViewObject(view.ID), auditFields(deleted)
-		return c.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, c.db, tx, change)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // eraseBatch is the number of orders that one transaction erases.
@@ -60,7 +61,7 @@ func (s Store) EraseCustomer(ctx context.Context, business core.BusinessID, subj
 		if extent.More {
 			change.After["more"] = true
 		}
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // ExportCustomer records an export of a customer in the audit trail. It returns the orders to read with ExportOrder,
@@ -28,7 +29,7 @@ func (s Store) ExportCustomer(ctx context.Context, business core.BusinessID, sub
 		orders = append(orders, o.ID)
 	}
 	change.Object, change.After = subject.Object(), map[string]any{"orders": len(orders)}
-	return orders, s.db.InTx(ctx, func(tx bun.Conn) error { return s.db.RecordAudit(ctx, tx, change) })
+	return orders, s.db.InTx(ctx, func(tx bun.Conn) error { return audit.Record(ctx, s.db, tx, change) })
 }
 
 // ExportOrder returns what is stored about an order. It returns NotFound if there is no such order.

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // PersonalDataRetention returns for how long a business keeps personal data.
@@ -60,7 +61,7 @@ func (s Store) SetPersonalDataRetention(ctx context.Context, business core.Busin
 		change.Object = fmt.Sprintf("business/%d", business)
 		change.Before = map[string]any{"keep-personal-data": before.String()}
 		change.After = map[string]any{"keep-personal-data": to.String()}
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 )
 
 // Store finds customers by keyed hashes.
@@ -48,7 +49,7 @@ func (s Store) SearchCustomer(ctx context.Context, business core.BusinessID, tex
 		return subject, err
 	}
 	change.Object = subject.Object()
-	return subject, s.db.InTx(ctx, func(tx bun.Conn) error { return s.db.RecordAudit(ctx, tx, change) })
+	return subject, s.db.InTx(ctx, func(tx bun.Conn) error { return audit.Record(ctx, s.db, tx, change) })
 }
 
 // matching is the condition that a row of orders is of the subject.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
@@ -33,7 +34,7 @@ func (q Store) ResendDeliveries(ctx context.Context, business core.BusinessID, i
 				return err
 			}
 			change.Object = "delivery/" + id.String()
-			if err := q.db.RecordAudit(ctx, tx, change); err != nil {
+			if err := audit.Record(ctx, q.db, tx, change); err != nil {
 				return err
 			}
 		}

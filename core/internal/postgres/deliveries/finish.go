@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/queue"
@@ -227,6 +228,6 @@ func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error
 	if err := outbox.Invalidate(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err
 	}
-	return q.db.RecordAudit(ctx, tx, access.Change{Business: d.Business, Actor: "hub", Action: "webhook.disable",
+	return audit.Record(ctx, q.db, tx, access.Change{Business: d.Business, Actor: "hub", Action: "webhook.disable",
 		Object: fmt.Sprintf("webhook/%d", d.WebhookID), Why: r.Attempt.Error, After: map[string]any{"delivery": d.ID}})
 }

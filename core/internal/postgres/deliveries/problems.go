@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -122,7 +123,7 @@ func (q Store) changeProblem(ctx context.Context, business core.BusinessID, id i
 		if change.Before, change.After, err = apply(tx, p); err != nil {
 			return err
 		}
-		return q.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, q.db, tx, change)
 	})
 }
 

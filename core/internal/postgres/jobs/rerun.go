@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/job"
 )
 
@@ -18,7 +19,7 @@ import (
 func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change) error {
 	return j.db.InTx(ctx, func(tx bun.Conn) error {
 		change.Object = cmp.Or(change.Object, "job/"+work.ID.String())
-		if err := j.db.RecordAudit(ctx, tx, change); err != nil {
+		if err := audit.Record(ctx, j.db, tx, change); err != nil {
 			return err
 		}
 		return Enqueue(ctx, j.db, tx, work, "")
@@ -62,7 +63,7 @@ func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference co
 			return fmt.Errorf("linking the job: %w", err)
 		}
 		change.Object, change.After = "job/"+rerun.ID.String(), map[string]any{"rerun_of": reference.String()}
-		return j.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, j.db, tx, change)
 	})
 	return rerun.ID, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
@@ -75,7 +76,7 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 			return err
 		}
 		if s.Change != nil {
-			if err := a.db.RecordAudit(ctx, tx, *s.Change); err != nil {
+			if err := audit.Record(ctx, a.db, tx, *s.Change); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/sweep"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -21,7 +22,7 @@ const EscalationWindow = 24 * time.Hour
 // Every order is checked once, when it reaches the limit, by one replica at a time. The limit
 // must exceed the time from the creation of an order to its commit.
 func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err error) {
-	err = o.db.Sweep(ctx, "orders", func(tx bun.Conn, from time.Time) (to time.Time, err error) {
+	err = sweep.Run(ctx, o.db, "orders", func(tx bun.Conn, from time.Time) (to time.Time, err error) {
 		now := o.db.Clock().Now()
 		if to = now.Add(-within); within == 0 || to.Before(from) {
 			to = from

@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -43,7 +44,7 @@ func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platfo
 			return err
 		}
 		change.Object = "platform/" + platform.Name
-		return p.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, p.db, tx, change)
 	})
 }
 
@@ -76,7 +77,7 @@ func (p Store) AddCallbackKey(ctx context.Context, business core.BusinessID, pla
 			return core.Errorf(core.NotFound, "the business has no platform %q", platform)
 		}
 		change.Object = "platform/" + platform
-		return p.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, p.db, tx, change)
 	})
 }
 
@@ -96,6 +97,6 @@ func (p Store) DropCallbackKeys(ctx context.Context, business core.BusinessID, p
 			return core.Errorf(core.Conflict, "the platform has no earlier key")
 		}
 		change.Object, change.After = "platform/"+platform, map[string]any{"revoked": n}
-		return p.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, p.db, tx, change)
 	})
 }

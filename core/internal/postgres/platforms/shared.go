@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -91,7 +92,7 @@ func (s Shared) SetShared(ctx context.Context, plugin string, changed map[string
 		change.Object = "plugin/" + plugin
 		change.Before = map[string]any{"secrets": before}
 		change.After = map[string]any{"secrets": names, "set": slices.Sorted(maps.Keys(changed))}
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 	return names, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -168,7 +169,7 @@ func (p Store) setAudited(ctx context.Context, tx bun.Conn, business core.Busine
 	if entry.Before == nil {
 		entry.Action = "platform.create"
 	}
-	return p.db.RecordAudit(ctx, tx, entry)
+	return audit.Record(ctx, p.db, tx, entry)
 }
 
 // set also returns the audit entries before and after; before is nil for a new platform.

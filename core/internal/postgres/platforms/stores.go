@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/store"
 )
@@ -47,7 +48,7 @@ func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business co
 	}
 	entry := access.CommandLineChange(business, "platform.name_stores")
 	entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
-	return p.db.RecordAudit(ctx, tx, entry)
+	return audit.Record(ctx, p.db, tx, entry)
 }
 
 func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref string,

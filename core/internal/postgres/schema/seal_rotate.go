@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/customer"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -186,7 +187,7 @@ func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) 
 		key.Seal(postgres.SealCheckAssociatedData, []byte(postgres.SealCheckText))); err != nil {
 		return false, fmt.Errorf("changing the encryption key: %w", err)
 	}
-	return true, db.RecordAudit(ctx, tx, access.Change{
+	return true, audit.Record(ctx, db, tx, access.Change{
 		Actor: actor, Action: "secrets.rotate", Object: "key/" + key.ID(),
 		Before: map[string]any{"key": before.ID()}, After: map[string]any{"key": key.ID()},
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -45,6 +46,6 @@ func (s Store) SetDefaultListing(ctx context.Context, business core.BusinessID, 
 		}
 		change.Object = fmt.Sprintf("business/%d", business)
 		change.Before, change.After = map[string]any{"list-stores": before}, map[string]any{"list-stores": to}
-		return s.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, s.db, tx, change)
 	})
 }

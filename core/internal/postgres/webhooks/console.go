@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -34,7 +35,7 @@ func (w Store) SwitchWebhook(ctx context.Context, business core.BusinessID, id i
 		if err := w.write(ctx, tx, before, sub); err != nil {
 			return err
 		}
-		return w.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, w.db, tx, change)
 	})
 	if err == nil && active {
 		outbox.Wake(w.db)
@@ -58,6 +59,6 @@ func (w Store) ChangeWebhook(ctx context.Context, business core.BusinessID, id i
 			return err
 		}
 		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), auditEntry(before), auditEntry(sub)
-		return w.db.RecordAudit(ctx, tx, change)
+		return audit.Record(ctx, w.db, tx, change)
 	})
 }

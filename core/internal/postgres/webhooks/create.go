@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -120,6 +121,6 @@ func (w Store) upsert(ctx context.Context, tx bun.Conn, actor string, existing *
 	})).Scan(&sub.ID); err != nil {
 		return sub, fmt.Errorf("storing the subscription: %w", err)
 	}
-	return sub, w.db.RecordAudit(ctx, tx, access.Change{Business: sub.Business, Actor: actor, Action: "webhook.create",
-		Object: fmt.Sprintf("webhook/%d", sub.ID), After: auditEntry(sub)})
+	return sub, audit.Record(ctx, w.db, tx, access.Change{Business: sub.Business, Actor: actor,
+		Action: "webhook.create", Object: fmt.Sprintf("webhook/%d", sub.ID), After: auditEntry(sub)})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -100,7 +101,7 @@ func (w Store) change(ctx context.Context, tx bun.Conn, actor string, before, af
 	if reflect.DeepEqual(was, is) {
 		return nil
 	}
-	return w.db.RecordAudit(ctx, tx,
+	return audit.Record(ctx, w.db, tx,
 		access.Change{Business: after.Business, Actor: actor, Action: "webhook.update",
 			Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
 }
@@ -144,7 +145,7 @@ func (w Store) Rotate(ctx context.Context, business core.BusinessID, id int64, b
 		if err := outbox.Invalidate(ctx, tx, business, id); err != nil {
 			return err
 		}
-		return w.db.RecordAudit(ctx, tx,
+		return audit.Record(ctx, w.db, tx,
 			access.Change{Business: business, Actor: by.Actor, Action: "webhook.rotate",
 				Object: fmt.Sprintf("webhook/%d", id),
 				Why:    by.Why,

@@ -1,4 +1,5 @@
-package postgres
+// Package audit stores the audit trail.
+package audit
 
 import (
 	"context"
@@ -9,10 +10,11 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// RecordAudit stores a change in the audit trail, in the transaction that makes it.
-func (db *DB) RecordAudit(ctx context.Context, in bun.IDB, change access.Change) error {
+// Record stores a change in the audit trail, in the transaction that makes it.
+func Record(ctx context.Context, db *postgres.DB, in bun.IDB, change access.Change) error {
 	detail := map[string]any{}
 	if change.Why != "" {
 		detail["why"] = change.Why
@@ -27,7 +29,7 @@ func (db *DB) RecordAudit(ctx context.Context, in bun.IDB, change access.Change)
 	if err != nil {
 		return fmt.Errorf("writing the audit trail: %w", err)
 	}
-	now := db.clock.Now()
+	now := db.Clock().Now()
 	if _, err := in.ExecContext(ctx,
 		`INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object,

@@ -1,4 +1,5 @@
-package postgres
+// Package sweep checks rows from where the last check ended, in one replica at a time.
+package sweep
 
 import (
 	"context"
@@ -8,11 +9,13 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Sweep runs check from the cursor of the last sweep, and stores the cursor that check returns. It
-// does nothing while another replica sweeps.
-func (db *DB) Sweep(ctx context.Context, name string,
+// Run runs check from the cursor of the named sweep, and stores the cursor that check returns. It does nothing while
+// another replica sweeps.
+func Run(ctx context.Context, db *postgres.DB, name string,
 	check func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
 	return db.InTx(ctx, func(tx bun.Conn) error {
 		var from time.Time
