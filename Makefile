@@ -82,7 +82,7 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 4 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres ./core/pluginhost \
+	@$(TESTS) -p 3 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres ./core/pluginhost \
 	  ./core/cmd/servery-chaos ./adminui/reference ./...
 
 .PHONY: quick
