@@ -204,6 +204,7 @@ func TestNothingIsSentAfterTheLeaseIsLost(t *testing.T) {
 	require.Equal(t, "POST /uploads", requests)
 	require.Equal(t, Waiting, r.State, "the other replica ends the call")
 	require.True(t, r.Uncounted)
+	require.True(t, r.LeaseLost)
 	require.Contains(t, r.Message, "the lease of the call has ended")
 
 	s.held, s.err = true, errors.New("no database")

@@ -140,8 +140,9 @@ func (s *sequence) unsent(next Step, err error) Result {
 	}
 	result := s.notSent(err)
 	result.Attempt.Step, result.Attempt.Method = next.Name, next.Request.Method
-	if errors.Is(err, errLeaseLost) { // the other replica decides how the call ends
+	if errors.Is(err, errLeaseLost) {
 		result = recordOnly(result, s.Clock.Now())
+		result.LeaseLost = true
 	}
 	if result.State == Waiting && limited.until.After(result.RetryAt) {
 		result.RetryAt = limited.until

@@ -63,6 +63,22 @@ func TestOnlyTheLeaseOwnerStoresSteps(t *testing.T) {
 	require.Nil(t, d.claim(one)[0].Steps, "without their key the call begins again")
 }
 
+func TestLostLeaseDoesNotEndTheNextOne(t *testing.T) {
+	d := newRiderHarness(t)
+	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ann", Phone: "1"}))
+	owner := core.NewID(d.clock.Now())
+	first := d.claim(owner)[0]
+	d.clock.Advance(21 * time.Second)
+	second := d.claim(owner)[0]
+	lost := d.retried(first, 0)
+	lost.LeaseLost = true
+	d.finish(owner, lost)
+	require.Empty(t, d.claim(owner), "the owner has the call")
+	held, err := d.calls.SaveSteps(t.Context(), second, []byte(`{}`))
+	require.NoError(t, err)
+	require.True(t, held)
+}
+
 func TestStepsOfAnEndedCallAreDeleted(t *testing.T) {
 	d := newRiderHarness(t)
 	id := d.order("b", "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -207,6 +208,8 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 // call at once, or nothing if no call waits. The next rider location is sent when the rate
 // limit allows. A location's outcome is stored in call_queue, because it has no other record.
 func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
+	// The owner itself may have claimed the ordering key of a lost lease again.
+	results = slices.DeleteFunc(slices.Clone(results), func(r relay.Result) bool { return r.LeaseLost })
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
 	keys, due, notes, locationStates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
