@@ -22,8 +22,7 @@ CREATE TABLE jobs (
     result       jsonb,
     event_id     uuid,                           -- the callback
     rerun_of     uuid,                           -- the job whose request this one runs again
-    trace        text,                           -- traceparent of W3C Trace Context; null: none
-    PRIMARY KEY (business_id, id)
+    trace        text                           -- traceparent of W3C Trace Context; null: none
 );
 ALTER TABLE jobs ALTER COLUMN body SET STORAGE EXTERNAL; -- compressed already
 CREATE INDEX jobs_by_kind ON jobs (business_id, kind, id);
@@ -36,6 +35,8 @@ CREATE UNIQUE INDEX jobs_problem_resend ON jobs (business_id, subject)
 CREATE INDEX jobs_with_failures ON jobs (business_id, id) WHERE state = 'done' AND NOT dry_run
     AND (kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL
         OR kind = 'timing_groups' AND result->>'errors' <> '0');
+-- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+ALTER TABLE jobs ADD PRIMARY KEY (business_id, id);
 -- Jobs by their failed objects.
 CREATE INDEX jobs_failed_objects ON jobs USING gin ((result->'failed') jsonb_path_ops)
     WHERE result->'failed' IS NOT NULL;

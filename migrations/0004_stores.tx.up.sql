@@ -37,10 +37,11 @@ CREATE TABLE stores (
     ) STORED,
     created_at          timestamptz NOT NULL,
     updated_at          timestamptz NOT NULL,
-    PRIMARY KEY (business_id, id),
     UNIQUE (business_id, ref_id),
     CHECK (excluded_platforms IS NULL OR included_platforms IS NULL)
 );
+-- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+ALTER TABLE stores ADD PRIMARY KEY (id, business_id);
 
 -- special_slots returns the slots of special_timings by date, from a date on.
 CREATE FUNCTION special_slots(special_timings jsonb, first date) RETURNS jsonb

@@ -146,7 +146,7 @@ CREATE INDEX delivery_queue_due ON delivery_queue (available_at);
 CREATE INDEX delivery_queue_available ON delivery_queue (endpoint, available_at);
 CREATE INDEX delivery_queue_ordering_key ON delivery_queue (business_id, ordering_key, sequence)
     WHERE ordering_key <> 0;
-CREATE INDEX delivery_queue_manual ON delivery_queue (endpoint) WHERE manual;
+CREATE INDEX delivery_queue_manual ON delivery_queue (available_at) WHERE manual;
 
 -- The circuit breakers of endpoints whose last attempt failed. Other endpoints have no row.
 CREATE TABLE endpoint_circuits (

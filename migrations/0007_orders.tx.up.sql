@@ -28,7 +28,6 @@ CREATE TABLE orders (
     -- Of phone, email and name, keyed by businesses.customer_key. Null: that key could not be opened.
     customer_hashes   bigint[] DEFAULT '{}',
     erased_at         timestamptz,                      -- when its personal data was erased; null: never
-    PRIMARY KEY (business_id, id),
     UNIQUE (business_id, platform, platform_order_id)
 ) WITH (fillfactor = 90);
 CREATE INDEX orders_by_time ON orders (business_id, created_at, id);
@@ -41,6 +40,8 @@ CREATE INDEX orders_scheduled ON orders (business_id, placed_event) WHERE schedu
 -- A GIN index collects new entries and sorts them in later, so that intake pays less than for a row for each hash.
 CREATE INDEX orders_by_customer ON orders USING gin (customer_hashes);
 CREATE INDEX orders_without_hashes ON orders (business_id, id) WHERE customer_hashes IS NULL;
+-- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+ALTER TABLE orders ADD PRIMARY KEY (business_id, id);
 
 -- Requests to erase the personal data of a customer. A replica works on those that are not done.
 CREATE TABLE customer_erasures (

@@ -18,10 +18,8 @@ CREATE TABLE calls (
     created_at   timestamptz NOT NULL,
     finished_at  timestamptz,
     outcome_deadline timestamptz,          -- of a pending one: when its outcome is overdue; null: of an action
-    trace        text,                     -- traceparent; null: none
-    PRIMARY KEY (business_id, id)
+    trace        text                     -- traceparent; null: none
 ) WITH (fillfactor = 80);
-CREATE INDEX calls_by_order ON calls (business_id, order_id);
 CREATE INDEX calls_of_stores ON calls (business_id, ordering_key, sequence) WHERE order_id = 0;
 CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
 CREATE INDEX calls_waiting ON calls (business_id, ordering_key, sequence) WHERE state = 'waiting';
@@ -30,6 +28,9 @@ CREATE INDEX calls_pending ON calls (finished_at) WHERE state = 'pending';
 CREATE INDEX calls_overdue ON calls (outcome_deadline) WHERE state = 'pending' AND outcome_deadline IS NOT NULL;
 CREATE INDEX calls_failed ON calls (business_id, finished_at, id) INCLUDE (platform, kind, order_id)
     WHERE state = 'failed';
+-- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+ALTER TABLE calls ADD PRIMARY KEY (business_id, id);
+CREATE INDEX calls_by_order ON calls (order_id, business_id); -- not usable for other calls of the business
 
 -- The ordering keys with unfinished calls. One row for each, so that its lock keeps the sequence.
 -- The row of rider locations contains the newest one, and stays for a while after it was sent, so

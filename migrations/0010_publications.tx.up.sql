@@ -34,12 +34,13 @@ CREATE TABLE publications (
     sent_menu          text,
     sent_at            timestamptz,                 -- when it accepted that menu
     sent_deadline      timestamptz,                 -- when the outcome is overdue
-    sent_task          text NOT NULL DEFAULT '',    -- the aggregator's id of that
-    PRIMARY KEY (business_id, store_id, platform)
+    sent_task          text NOT NULL DEFAULT ''    -- the aggregator's id of that
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';
 CREATE INDEX publications_failed ON publications (business_id, platform) WHERE state = 'failed';
 CREATE INDEX publications_settled ON publications (business_id, settled_at);
+-- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+ALTER TABLE publications ADD PRIMARY KEY (business_id, store_id, platform);
 
 -- The menu that was last sent of each store to each platform, with the response.
 CREATE TABLE sent_menus (

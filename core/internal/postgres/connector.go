@@ -75,7 +75,8 @@ func newConnector(config Config) (driver.Connector, error) {
 // keyedParams make the planner use the index of each lookup by key, whatever the statistics say. A prepared statement
 // of such a session keeps its plan as long as the connection lives. A queue that was empty at planning time may hold
 // many thousands of rows later.
-var keyedParams = map[string]any{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
+var keyedParams = map[string]any{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
+	"enable_bitmapscan": "off"}
 
 func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would

@@ -92,7 +92,7 @@ var planIndexes = map[string][]string{
 	// Calls: claim, load, end, next call.
 	"EXECUTE claim_calls":                          {"call_queue_available", "call_queue_pkey"},
 	"EXECUTE load_calls":                           {"orders_pkey", "calls_waiting"},
-	"attempts = result.attempts,\n    finished_at": {"calls_pkey"},
+	"attempts = result.attempts,\n    finished_at": {"calls_pkey|calls_waiting"},
 	"queue.version = result.version":               {"call_queue_pkey", "calls_waiting"},
 	// Publications: claim, mark.
 	"EXECUTE claim_publications":         {"publications_available", "publications_pkey"},
@@ -233,7 +233,7 @@ func (p *plans) useIndexes() {
 			found = true
 			plan := p.of(one)
 			for _, index := range indexes {
-				if !strings.Contains(plan, index) {
+				if !regexp.MustCompile(index).MatchString(plan) {
 					p.t.Errorf("%s does not use %s:\n%s", text, index, plan)
 				}
 			}
@@ -275,6 +275,7 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 			p.fill(fill, filled, rows)
 		}
 		p.noScans(rows)
+		p.useIndexes() // although nothing was analyzed
 		filled = rows
 	}
 	if filled < manyRows {

@@ -68,12 +68,10 @@ probes AS (
     WHERE circuit.endpoint = due.endpoint AND circuit.business_id = due.business_id
     RETURNING circuit.endpoint
 ),
--- The other endpoints with due deliveries, the longest waiting first, and the capacity of each.
-heads AS (
-    SELECT waiting.endpoint, coalesce(known.capacity, nullif(?first_capacity, 0), ?deliveries) AS capacity
+-- The other endpoints with due deliveries, the longest waiting first.
+others AS (
+    SELECT waiting.endpoint, head.available_at
     FROM waiting
-    LEFT JOIN unnest(?known::bigint[], ?capacity::integer[]) AS known (endpoint, capacity)
-        ON known.endpoint = waiting.endpoint
     CROSS JOIN LATERAL (
         SELECT available_at
         FROM delivery_queue
@@ -92,6 +90,18 @@ heads AS (
         )
     ORDER BY head.available_at
     LIMIT ?deliveries
+),
+-- Their capacities. Grouping takes linear time. A join of the two lists would compare each pair.
+heads AS (
+    SELECT endpoint, coalesce(max(capacity), nullif(?first_capacity, 0), ?deliveries) AS capacity
+    FROM (
+        SELECT endpoint, available_at, NULL::integer AS capacity FROM others
+        UNION ALL
+        SELECT endpoint, NULL, capacity FROM unnest(?known::bigint[], ?capacity::integer[]) known (endpoint, capacity)
+    ) listed
+    GROUP BY endpoint
+    HAVING count(available_at) > 0
+    ORDER BY min(available_at)
 ),
 -- The share of each endpoint. Endpoints with less capacity leave the rest of their share to the others.
 share AS (
