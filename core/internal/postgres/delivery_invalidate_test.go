@@ -195,3 +195,32 @@ func TestClaimRespectsEachEndpointsCapacity(t *testing.T) {
 	require.Equal(t, map[string]int{zero: 2, one: 4, two: 20},
 		claim(map[int64]int{endpoints[zero]: 2, endpoints[two]: 500}, 4))
 }
+
+// The deliveries of a failing endpoint have waited longest, and fill what a claim looks at first.
+func TestFailingEndpointInFrontLeavesOthersTheirTurn(t *testing.T) {
+	c := newDeliveryHarness(t)
+	c.openCircuit()
+	const items, others = 32, 40
+	c.publish(items)
+	for i := range 2 * others {
+		c.clock.Advance(time.Millisecond)
+		publish(t, c.db, c.business, fmt.Sprintf("https://%d.example/", i%others), `{}`)
+	}
+	claim := func(items int, known map[int64]int) (endpoints []int64) {
+		batch, err := c.queue.Claim(context.Background(), core.ID{1}, webhook.Capacity{Bodies: 1 << 20,
+			Capacity: queue.Capacity{Items: items, PerKey: known, OtherKeys: 1}}, c.clock.Now().Add(time.Minute))
+		require.NoError(t, err)
+		require.NoError(t, c.queue.Release(context.Background(), core.ID{1}, batch.Items))
+		for _, d := range batch.Items {
+			endpoints = append(endpoints, d.Endpoint)
+		}
+		return endpoints
+	}
+	all := claim(512, nil)
+	require.Len(t, all, others)
+	for _, endpoint := range all { // the search starts at a known endpoint, and continues at the lowest
+		got := claim(items, map[int64]int{endpoint: 1})
+		require.Len(t, got, items/2)
+		require.Contains(t, got, endpoint)
+	}
+}

@@ -2,10 +2,19 @@
 -- The condition that a row is due, or a retry that is due soon.
 available_at <= ?soon AND (available_at <= ?now OR owner IS NULL AND attempts > prior_attempts)
 
+-- name: may_share
+-- The condition that an endpoint may get a share: it has capacity, and no open circuit.
+found.endpoint <> ALL (?busy)
+AND NOT EXISTS (
+    SELECT 1
+    FROM endpoint_circuits circuit
+    WHERE circuit.endpoint = found.endpoint AND circuit.probing_since IS NOT NULL
+)
+
 -- name: claim
--- prepare: endpoints part, now timestamptz, soon timestamptz, epoch bigint, busy bigint[], deliveries integer
+-- prepare: upper part, lower part, now timestamptz, soon timestamptz, epoch bigint, busy bigint[], deliveries integer
 -- prepare: owner uuid, until timestamptz, bodies bigint, large integer, largest integer, known bigint[]
--- prepare: capacity integer[], first_capacity integer
+-- prepare: capacity integer[], first_capacity integer, from bigint
 -- Leases due deliveries, and retries that are due soon (Store.Claim).
 WITH RECURSIVE
 -- The earliest due deliveries, as many as are wanted.
@@ -22,24 +31,17 @@ searched AS MATERIALIZED (
     SELECT count(*) = ?deliveries
         AND count(DISTINCT endpoint) FILTER (
             WHERE size <= ?largest
-                AND endpoint <> ALL (?busy)
-                AND NOT EXISTS (
-                    SELECT 1
-                    FROM endpoint_circuits circuit
-                    WHERE circuit.endpoint = early.endpoint AND circuit.probing_since IS NOT NULL
-                )
+                AND
+                -- include: may_share
         ) <= ?deliveries / 4 AS needed
-    FROM early
+    FROM early AS found
 ),
--- In that case, all endpoints with queued deliveries and their earliest times: one index step each.
-endpoints AS (
-    ?endpoints
+-- In that case, the endpoints with queued deliveries and their earliest times: one index step each.
+upper_endpoints AS (
+    ?upper
 ),
--- The endpoints with due deliveries.
-waiting AS (
-    SELECT endpoint FROM endpoints WHERE available_at <= ?soon
-    UNION ALL
-    SELECT DISTINCT endpoint FROM early WHERE NOT (SELECT needed FROM searched)
+lower_endpoints AS (
+    ?lower
 ),
 -- The endpoints with an open circuit whose next probe is due.
 probes AS (
@@ -68,28 +70,29 @@ probes AS (
     WHERE circuit.endpoint = due.endpoint AND circuit.business_id = due.business_id
     RETURNING circuit.endpoint
 ),
--- The other endpoints with due deliveries, the longest waiting first.
+-- The endpoints that get a share, each with its longest waiting delivery. A search ends once they fill a claim.
 others AS (
-    SELECT waiting.endpoint, head.available_at
-    FROM waiting
+    SELECT found.endpoint, head.available_at
+    FROM (
+        SELECT endpoint FROM upper_endpoints WHERE available_at <= ?soon
+        UNION ALL
+        SELECT endpoint FROM lower_endpoints WHERE available_at <= ?soon
+        UNION ALL
+        SELECT DISTINCT endpoint FROM early WHERE NOT (SELECT needed FROM searched)
+    ) found
     CROSS JOIN LATERAL (
         SELECT available_at
         FROM delivery_queue
-        WHERE endpoint = waiting.endpoint
+        WHERE endpoint = found.endpoint
             AND size <= ?largest
             AND
             -- include: may_lease
         ORDER BY available_at
         LIMIT 1
     ) head
-    WHERE waiting.endpoint <> ALL (?busy)
-        AND NOT EXISTS (
-            SELECT 1
-            FROM endpoint_circuits circuit
-            WHERE circuit.endpoint = waiting.endpoint AND circuit.probing_since IS NOT NULL
-        )
-    ORDER BY head.available_at
-    LIMIT ?deliveries
+    WHERE
+    -- include: may_share
+    LIMIT CASE WHEN (SELECT needed FROM searched) THEN greatest(16, ?deliveries / 2) ELSE ?deliveries END
 ),
 -- Their capacities. Grouping takes linear time. A join of the two lists would compare each pair.
 heads AS (

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -30,11 +31,15 @@ func New(db *postgres.DB) Store { return Store{db} }
 var QueuedEndpoints = outbox.QueuedEndpoints("delivery_queue", "true")
 
 var (
-	queued = map[string]bun.Safe{
+	claim = queries.Get("claim").Fill("claim_deliveries", map[string]bun.Safe{
+		"upper": outbox.QueuedEndpointsAs("upper_endpoints", "delivery_queue",
+			"(SELECT needed FROM searched) AND endpoint >= ?from"),
+		"lower": outbox.QueuedEndpointsAs("lower_endpoints", "delivery_queue",
+			"(SELECT needed FROM searched) AND endpoint < ?from"),
+	})
+	nextDue = queries.Get("next_due").Fill("next_delivery", map[string]bun.Safe{
 		"endpoints": outbox.QueuedEndpoints("delivery_queue", "(SELECT needed FROM searched)"),
-	}
-	claim   = queries.Get("claim").Fill("claim_deliveries", queued)
-	nextDue = queries.Get("next_due").Fill("next_delivery", queued)
+	})
 
 	receivers = queries.Get("receivers").Fill("receivers", map[string]bun.Safe{
 		"webhook_target": outbox.WebhookTarget, "callback_target": outbox.CallbackTarget,
@@ -43,7 +48,8 @@ var (
 
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
 // that the backlog of one does not delay others. Others get the rest of a share that exceeds the
-// capacity of its endpoint.
+// capacity of its endpoint. If the longest waiting deliveries may not start, it searches the endpoints
+// from a random one on, so that none waits for the others.
 //
 // For an endpoint with an open circuit it takes a due probe, the longest waiting delivery, and
 // those that a person requested. Deliveries of a switched-off subscription are held until it is
@@ -56,6 +62,10 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	for i, endpoint := range known {
 		capacities[i] = capacity.PerKey[endpoint]
 	}
+	from := int64(math.MinInt64)
+	if len(known) > 0 {
+		from = known[rand.IntN(len(known))]
+	}
 	largest := math.MaxInt32
 	if capacity.Bodies == 0 {
 		largest = webhook.LargeBody
@@ -65,6 +75,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		"deliveries": capacity.Items, "owner": owner, "until": until, "bodies": capacity.Bodies,
 		"large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
+		"from": from,
 	}})
 	if err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)

@@ -15,7 +15,13 @@ const hasDueTime = bun.Safe("available_at < 'infinity'")
 // QueuedEndpoints returns the query of the endpoints whose rows in a queue meet a condition. It is part of a
 // recursive common table expression named endpoints.
 func QueuedEndpoints(table string, condition bun.Safe) bun.Safe {
-	return bun.Safe(queries.With("endpoints", postgres.Args{"table": bun.Ident(table), "condition": condition}))
+	return QueuedEndpointsAs("endpoints", table, condition)
+}
+
+// QueuedEndpointsAs is QueuedEndpoints for a common table expression of another name.
+func QueuedEndpointsAs(name, table string, condition bun.Safe) bun.Safe {
+	return bun.Safe(queries.With("endpoints",
+		postgres.Args{"name": bun.Ident(name), "table": bun.Ident(table), "condition": condition}))
 }
 
 // Busy are the endpoints and plugins without capacity. Nothing is claimed for them.

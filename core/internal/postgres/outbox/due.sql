@@ -2,15 +2,15 @@
 
 -- name: endpoints
 -- The endpoints of the rows that meet a condition, each with its earliest time. Each takes one index step, however
--- long the queue.
+-- long the queue. The query is the recursive part ?name of a statement.
 (SELECT endpoint, available_at FROM ?table WHERE ?condition ORDER BY endpoint, available_at LIMIT 1)
 UNION ALL
 SELECT following.endpoint, following.available_at
-FROM endpoints
+FROM ?name AS before
 CROSS JOIN LATERAL (
     SELECT queue.endpoint, queue.available_at
     FROM ?table queue
-    WHERE queue.endpoint > endpoints.endpoint AND ?condition
+    WHERE queue.endpoint > before.endpoint AND ?condition
     ORDER BY queue.endpoint, queue.available_at
     LIMIT 1
 ) following
