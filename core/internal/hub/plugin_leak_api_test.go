@@ -71,7 +71,7 @@ func (l *leakClient) advanceUntil(what string, condition func() bool) {
 	l.t.Helper()
 	hubtest.WaitUntil(l.t, what, func() bool {
 		for range 5 {
-			l.clock.advanceToWork(10 * time.Millisecond)
+			l.clock.advanceToWork(100 * time.Millisecond)
 		}
 		return condition()
 	})

@@ -58,11 +58,11 @@ func Call(t *testing.T, method, url, authorization string, body any) Reply {
 	return Reply{response.StatusCode, response.Header, data}
 }
 
-// WaitUntil polls a condition, for up to 2 minutes: a busy machine is slow.
+// WaitUntil polls a condition, for up to 5 minutes: a busy machine is slow.
 func WaitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	never := errors.New(what)
-	require.NoError(t, Await(2*time.Minute, func() error {
+	require.NoError(t, Await(5*time.Minute, func() error {
 		if condition() {
 			return nil
 		}
