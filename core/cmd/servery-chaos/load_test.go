@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,7 +59,7 @@ func (o acceptedOrder) expected() []string {
 type load struct {
 	base       string
 	client     *http.Client
-	slowClient *http.Client // for rider statuses
+	slowClient *http.Client // for riders, stores and menus
 	tenant     tenant
 	done       chan struct{}
 	stop       func()
@@ -84,7 +85,7 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 		references:      map[string]string{},
 		possibleNumbers: map[string][]int{},
 		client:          &http.Client{Timeout: 8 * time.Second, Transport: transport},
-		// Riders need a long timeout: a repeated status could be processed after the next one.
+		// A long timeout: a hub that was stopped could process a request after those that followed it.
 		slowClient: &http.Client{Timeout: waitTimeout, Transport: transport},
 	}
 	var working sync.WaitGroup
@@ -274,7 +275,7 @@ func (l *load) send(method, path, authorization, content string, into any) (int,
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", authorization)
 	client := l.client
-	if path == riderPath {
+	if method == "POST" && (path == riderPath || path == storesPath || strings.HasPrefix(path, menusPath)) {
 		client = l.slowClient
 	}
 	response, err := client.Do(request)

@@ -117,7 +117,7 @@ func newTenant(t *testing.T, program string, env environment) tenant {
 // open creates webhooks, a store and a menu, and measures the idle hubs.
 func (s *chaosRun) open() {
 	s.t.Helper()
-	l := &load{base: "http://" + s.balancer.address, client: http.DefaultClient}
+	l := &load{base: "http://" + s.balancer.address, client: http.DefaultClient, slowClient: http.DefaultClient}
 	for _, event := range []string{"order_placed", "order_status_update", "rider_status_update", "store_creation",
 		"inventory_update", "webhook_retry"} {
 		s.subscribe(l, s.tenant, event, s.pos)
