@@ -22,7 +22,7 @@ CREATE TABLE jobs (
     result       jsonb,
     event_id     uuid,                           -- the callback
     rerun_of     uuid,                           -- the job whose request this one runs again
-    trace        text                           -- traceparent of W3C Trace Context; null: none
+    trace        text                            -- traceparent of W3C Trace Context; null: none
 );
 ALTER TABLE jobs ALTER COLUMN body SET STORAGE EXTERNAL; -- compressed already
 CREATE INDEX jobs_by_kind ON jobs (business_id, kind, id);

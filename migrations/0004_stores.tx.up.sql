@@ -41,6 +41,7 @@ CREATE TABLE stores (
     CHECK (excluded_platforms IS NULL OR included_platforms IS NULL)
 );
 -- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
+-- The id is first, so that a lookup by reference id can use the other index only.
 ALTER TABLE stores ADD PRIMARY KEY (id, business_id);
 
 -- special_slots returns the slots of special_timings by date, from a date on.

@@ -18,7 +18,7 @@ CREATE TABLE calls (
     created_at   timestamptz NOT NULL,
     finished_at  timestamptz,
     outcome_deadline timestamptz,          -- of a pending one: when its outcome is overdue; null: of an action
-    trace        text                     -- traceparent; null: none
+    trace        text                      -- traceparent; null: none
 ) WITH (fillfactor = 80);
 CREATE INDEX calls_of_stores ON calls (business_id, ordering_key, sequence) WHERE order_id = 0;
 CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
@@ -30,7 +30,7 @@ CREATE INDEX calls_failed ON calls (business_id, finished_at, id) INCLUDE (platf
     WHERE state = 'failed';
 -- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
 ALTER TABLE calls ADD PRIMARY KEY (business_id, id);
-CREATE INDEX calls_by_order ON calls (order_id, business_id); -- not usable for other calls of the business
+CREATE INDEX calls_by_order ON calls (order_id, business_id); -- the order first: not for lookups by id
 
 -- The ordering keys with unfinished calls. One row for each, so that its lock keeps the sequence.
 -- The row of rider locations contains the newest one, and stays for a while after it was sent, so

@@ -34,7 +34,7 @@ CREATE TABLE publications (
     sent_menu          text,
     sent_at            timestamptz,                 -- when it accepted that menu
     sent_deadline      timestamptz,                 -- when the outcome is overdue
-    sent_task          text NOT NULL DEFAULT ''    -- the aggregator's id of that
+    sent_task          text NOT NULL DEFAULT ''     -- the aggregator's id of that
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';
 CREATE INDEX publications_failed ON publications (business_id, platform) WHERE state = 'failed';

@@ -157,7 +157,7 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")),
 		"ordering_disabled")
 
-	s.settle() // a menu of before may still be due
+	s.settle() // an earlier menu may still be due
 	menus := s.aggregatorStore("aggregator-a").Menus
 	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
 	require.Equal(t, "success", s.awaitOutcomes("hub_menu_publish", reference, 1)["aggregator-a"]["status"])

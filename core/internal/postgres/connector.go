@@ -74,7 +74,7 @@ func newConnector(config Config) (driver.Connector, error) {
 
 // keyedParams make the planner use the index of each lookup by key, whatever the statistics say. A prepared statement
 // of such a session keeps its plan as long as the connection lives. A queue that was empty at planning time may hold
-// many thousands of rows later.
+// many thousands of rows later. A bitmap scan would read and sort all rows of an endpoint for its first one.
 var keyedParams = map[string]any{"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 	"enable_bitmapscan": "off"}
 
