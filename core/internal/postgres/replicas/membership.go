@@ -13,7 +13,7 @@ import (
 
 // The times of a takeover. A replica that lost its session stops a little earlier than others may take over.
 const (
-	watchInterval  = 850 * time.Millisecond // how often a replica looks for free locks of others
+	watchInterval  = 600 * time.Millisecond // how often a replica looks for free locks of others
 	restInterval   = 5 * time.Second        // how often it looks when it is alone, and whether there is work
 	freeTime       = time.Second            // how long a lock is free before the leases of its owner end
 	stopAfter      = 900 * time.Millisecond // after this time without a session, a replica stops what runs
