@@ -103,7 +103,14 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 					name == "business-settings-login-done" {
 					page.Ignore("Failed to load resource")
 				}
-				page.CheckViews(t, "console-"+hub.name+"-"+name, views...)
+				if hub.name == "full" {
+					page.CheckViews(t, "console-"+hub.name+"-"+name, views...)
+					return
+				}
+				// Less than the full page, except for a text: axe checks that of one view.
+				page.SetView(t, views[1])
+				page.CheckLayout(t)
+				page.CheckViews(t, "console-"+hub.name+"-"+name, views[0])
 			})
 		}
 	}

@@ -57,6 +57,9 @@ type fake struct {
 	notices       console.Notices
 	week          console.FailureWeek
 	storeCalls    []console.Call // of store 1040
+	storeFilter   console.StoreFilter
+	rejectedRange [2]time.Time // of the last filter
+	keyError      error        // of adding a key
 	problems      []console.Problem
 	views         []console.SavedView
 	resends       []console.ProblemResend // of every problem
@@ -165,7 +168,9 @@ func (f *fake) ResendDeliveries(_ context.Context, _ core.BusinessID, ids []core
 	return nil
 }
 
-func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
+func (f *fake) ListStores(_ context.Context, _ core.BusinessID,
+	filter console.StoreFilter) (list []console.Store, err error) {
+	f.storeFilter = filter
 	for _, s := range f.stores {
 		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true,
 			Ordering: true, Included: s.IncludedPlatforms, Status: console.StoreOpen, Updated: minutesAgo(90)})
@@ -221,7 +226,7 @@ func (f *fake) ListKeys(context.Context, core.BusinessID, int64, int) ([]console
 
 func (f *fake) AddKey(_ context.Context, key access.Key, change access.Change) (access.Key, error) {
 	f.done = append(f.done, change)
-	return key, nil
+	return key, f.keyError
 }
 
 func (f *fake) RevokeKey(_ context.Context, _ core.BusinessID, _ int64, change access.Change) error {

@@ -147,7 +147,7 @@ func catalogueReason(i console.ItemDetail, platform string) (ui.State, string) {
 	}
 	var broken []string
 	for _, f := range i.Findings {
-		if f.Platform == platform {
+		if f.Platform == platform && !f.Warning {
 			broken = append(broken, fmt.Sprintf(text.ItemRejected, f.Rule, ErrorText(f.Message)))
 		}
 	}

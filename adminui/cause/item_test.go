@@ -98,6 +98,18 @@ func TestEachFindingOfAnItemIsShown(t *testing.T) {
 	require.Contains(t, causes[3].Text, "tasty rejected this item at 2 stores: photo required")
 }
 
+func TestWarningKeepsNoItemOffItsPlatform(t *testing.T) {
+	warned := item(func(i *console.ItemDetail) {
+		i.Findings = []console.ItemFinding{{Platform: "web", Rule: "photo", Message: "no photo", Warning: true}}
+	})
+	counts := []console.ItemPlaceCount{{Platform: "web", Stores: 3}}
+	state, label, _ := ItemOnPlatform(warned, "web", counts)
+	require.Equal(t, []any{ui.OK, "Customers can order it at 3 of 3 stores"}, []any{state, label})
+	warned.Findings[0].Warning = false
+	state, label, _ = ItemOnPlatform(warned, "web", counts)
+	require.Equal(t, []any{ui.Err, "Not shown"}, []any{state, label})
+}
+
 func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 	at := func(reason console.PlaceReason, stores int) []console.ItemPlaceCount {
 		return []console.ItemPlaceCount{{Platform: "web", Reason: reason, Stores: stores}}

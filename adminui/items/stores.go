@@ -42,7 +42,7 @@ func platformList(item console.ItemDetail, platforms []core.Platform, counts []c
 // placeFilter returns the filter of the stores from the URL.
 func placeFilter(v *shell.PageContext, working []string) console.ItemPlaceFilter {
 	return console.ItemPlaceFilter{Store: strings.TrimSpace(v.Query.Get("store")), Platform: v.Query.Get("platform"),
-		Reason: console.PlaceReason(v.Query.Get("reason")), WorkingPlugins: working, Local: v.Now.In(v.Zone),
+		Reason: console.PlaceReason(v.Query.Get("reason")), WorkingPlugins: working, Local: v.LocalNow(),
 		After: parseCursor(v.Query.Get("after")), Limit: v.Limit()}
 }
 
@@ -130,7 +130,7 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 	if n := slices.IndexFunc(m.plugins, func(p console.Plugin) bool { return p.ID == onPlatform.ServedBy }); n >= 0 {
 		onPlatform.Plugin = &m.plugins[n]
 	}
-	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.Now.In(m.v.Zone))
+	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.LocalNow())
 	price, stock := m.values(place, onPlatform.Platform, visibility.State)
 	price.Text = ui.Price(price.Text, m.v.Business.Currency)
 	platform := ui.T(place.Platform)

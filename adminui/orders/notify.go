@@ -41,8 +41,9 @@ func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64,
 
 // isToday reports whether the order was placed on the current day of the business. An order retry sends no others.
 func isToday(v *shell.PageContext, r order.APIOrder) bool {
-	day := func(at time.Time) string { return at.In(v.Zone).Format(time.DateOnly) }
-	return day(time.UnixMilli(r.Order.Details.Created)) == day(v.Now)
+	now := v.LocalNow()
+	placed := time.UnixMilli(r.Order.Details.Created).In(now.Location())
+	return placed.Format(time.DateOnly) == now.Format(time.DateOnly)
 }
 
 // Notify sends an order to the active order webhooks, as an order retry of its creation time.
@@ -80,8 +81,8 @@ func (p Pages) queueRetry(ctx context.Context, v *shell.PageContext, from, to ti
 
 // unnotified returns today's orders that no webhook received. It is zero if no webhook is active now.
 func (p Pages) unnotified(ctx context.Context, v *shell.PageContext) (console.UnnotifiedOrders, error) {
-	now := v.Now.In(v.Zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.Zone)
+	now := v.LocalNow()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	found, err := p.Notifier.UnnotifiedOrders(ctx, []core.BusinessID{v.Business.ID}, today)
 	if err != nil || len(found) == 0 || !found[0].HasWebhook {
 		return console.UnnotifiedOrders{}, err

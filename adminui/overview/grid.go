@@ -113,7 +113,7 @@ type gridTable struct {
 func (p Pages) grid(ctx context.Context, v *shell.PageContext, source gridSource,
 	f console.GridFilter) (table gridTable, err error) {
 	table.list = ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
-	f.WorkingPlugins, f.Local = cause.WorkingPlugins(source.plugins, v.Zone), v.Now.In(v.Zone)
+	f.WorkingPlugins, f.Local = cause.WorkingPlugins(source.plugins, v.Zone), v.LocalNow()
 	found, err := p.Stores.Grid(ctx, v.Business.ID, f)
 	if err != nil {
 		return table, err
@@ -167,7 +167,7 @@ func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Pla
 	if p, found := published[platform.Name]; found {
 		onPlatform.Published = &p
 	}
-	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.Now.In(v.Zone))
+	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.LocalNow())
 	cell := ui.StateCell(visibility.State, visibility.Label)
 	cell.Hint = visibility.Why
 	return cell

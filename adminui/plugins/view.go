@@ -31,6 +31,7 @@ type pluginView struct {
 	actions   ui.List
 	hubs      ui.List
 	log       string
+	noLog     string // shown without a log
 }
 
 // servedShown bounds the platforms on the page of a plugin.
@@ -45,6 +46,10 @@ func newPluginView(v *shell.PageContext, p console.Plugin, faults console.Plugin
 	if all.Failed > 0 {
 		failed.State = ui.Warn
 	}
+	noLog := text.NoLog
+	if v.Visible() != nil {
+		noLog = text.LogForAdmins
+	}
 	return pluginView{
 		figures: []ui.Metric{slowest, failed,
 			{Label: text.InFlight, Value: fmt.Sprint(inFlight(p.Hubs)), Note: fmt.Sprintf(text.InHubs, len(p.Hubs))},
@@ -53,7 +58,7 @@ func newPluginView(v *shell.PageContext, p console.Plugin, faults console.Plugin
 		aside: asideList(v, p.ID, faults.SetAside), served: servedList(p.Serves),
 		endpoints: endpointList(p.About.Endpoints),
 		actions:   actionList(p.About.Actions),
-		hubs:      hubList(v, p.Hubs), log: logText(p.Log),
+		hubs:      hubList(v, p.Hubs), log: logText(p.Log), noLog: noLog,
 	}
 }
 

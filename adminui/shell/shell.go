@@ -66,10 +66,11 @@ type Shell struct {
 type PageContext struct {
 	look
 	User      access.User
-	Business  core.Business // zero on pages of no business
-	Zone      *time.Location
+	Business  core.Business  // zero on pages of no business
+	Zone      *time.Location // in which times are shown
 	Now       time.Time
-	UTC       bool // times are shown in UTC, not in the zone of the business
+	UTC       bool           // times are shown in UTC, not in the zone of the business
+	local     *time.Location // zone of the business
 	Path      string
 	Query     url.Values
 	Done      string // the message after an action
@@ -106,6 +107,10 @@ func (v *PageContext) MayAct() bool { return v.User.Role.AtLeast(access.Support)
 func (v *PageContext) At(at time.Time) ui.Instant {
 	return ui.Instant{At: at, Now: v.Now, Zone: v.Zone}
 }
+
+// LocalNow returns the present in the zone of the business, which its hours and days follow in whichever zone times are
+// shown.
+func (v *PageContext) LocalNow() time.Time { return v.Now.In(v.local) }
 
 // Visible returns the businesses that the user may see. nil means all.
 func (v *PageContext) Visible() []core.BusinessID {
@@ -195,7 +200,7 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	if err != nil {
 		query = url.Values{}
 	}
-	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), look: lookOf(c),
+	v := &PageContext{User: user, Zone: time.UTC, local: time.UTC, Now: s.Clock.Now(), look: lookOf(c),
 		UTC:  zonePreference.of(c) != "",
 		Path: strings.Clone(c.Path()), Query: query, session: token, shell: s}
 	v.Done = s.doneMessage(query.Get("done"))
@@ -226,8 +231,10 @@ func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error
 			return core.Errorf(core.NotFound, text.NotFound)
 		}
 		v.Business = found[0]
-		if zone, err := time.LoadLocation(v.Business.Timezone); err == nil && !v.UTC {
-			v.Zone = zone
+		if zone, err := time.LoadLocation(v.Business.Timezone); err == nil {
+			if v.local = zone; !v.UTC {
+				v.Zone = zone
+			}
 		}
 	}
 	if !slices.Contains(access.Roles(), least) || !v.User.Role.AtLeast(least) { // an invalid least role allows no user

@@ -73,6 +73,9 @@ func (v *PageContext) Limit() int {
 
 // ShowList renders a list. param is the query parameter of the cursor. keys has the cursor of each row.
 func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
+	if shown := slices.Index(keys, v.Query.Get(param)); shown >= 0 { // a list that is read as a whole
+		list.Rows, keys = list.Rows[shown+1:], keys[shown+1:]
+	}
 	v.arrange(c, &list, param)
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
@@ -125,10 +128,10 @@ func (v *PageContext) urlWith(pairs ...string) string {
 	return v.Path + "?" + query.Encode()
 }
 
-// Redisplay shows the page at path again with the rejected form open and filled in. It returns any error other than
-// Invalid.
+// Redisplay shows the page at path again with the rejected form open and filled in, also if something that the form names
+// does not exist, or conflicts. It returns any other error.
 func (v *PageContext) Redisplay(c *fiber.Ctx, err error, path string, page Handler) error {
-	if core.CodeOf(err) != core.Invalid {
+	if code := core.CodeOf(err); code != core.Invalid && code != core.NotFound && code != core.Conflict {
 		return err
 	}
 	v.formError, v.Path = err, path

@@ -111,7 +111,7 @@ func (p Pages) Page() shell.Page {
 // List shows the stores of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
-		Local: v.Now.In(v.Zone), After: v.Query.Get("after"), Limit: v.Limit()}
+		Local: v.LocalNow(), After: v.Query.Get("after"), Limit: v.Limit()}
 	found, err := p.Lister.ListStores(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
 	view := storeView{timeline: events, platforms: platformList(v, id, shown), syncs: requests,
-		hours: hoursOf(s.OpeningHours(), v.Now.In(v.Zone)), facts: facts(v, s, updated),
+		hours: hoursOf(s.OpeningHours(), v.LocalNow()), facts: facts(v, s, updated),
 		diffURL: v.Link(fmt.Sprintf("stores/%d/diff/", id))}
 	if raw, err := recordOf(s); err == nil {
 		view.record = ui.PayloadOf("record", text.StoreRecord, raw, ui.MaxShown,
@@ -260,8 +260,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: append(publishButtons(v, id, s, platforms), workloadButtons(v, id, s, platforms)...),
 		Causes: slices.Concat([]ui.Cause{
-			storeCause(s, shown, v.Now.In(v.Zone))},
-			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone), cause.ClosuresByPlatforms(s, v.Now.In(v.Zone)),
+			storeCause(s, shown, v.LocalNow())},
+			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone), cause.ClosuresByPlatforms(s, v.LocalNow()),
 			cause.StoreFindings(found), causes)}, storePage(view))
 }
 

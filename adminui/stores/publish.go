@@ -45,8 +45,9 @@ func (p Pages) Publish(c *fiber.Ctx, v *shell.PageContext) error {
 	if platform := shell.Field(c, "platform"); platform != "" {
 		platforms = []string{platform}
 	}
-	if err := p.Publisher.PublishNow(c.UserContext(), v.Business.ID, ref, platforms,
-		v.Change(c, "store.publish")); err != nil {
+	change := v.Change(c, "store.publish")
+	change.Object = fmt.Sprintf("store/%d", id)
+	if err := p.Publisher.PublishNow(c.UserContext(), v.Business.ID, ref, platforms, change); err != nil {
 		return err
 	}
 	return shell.RedirectDone(c, v.Link(fmt.Sprintf("stores/%d/", id)), "published")

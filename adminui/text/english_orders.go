@@ -139,6 +139,7 @@ const (
 	Switches         = "Changes of the store and its menu, two hours before and after the order"
 	SwitchesNone     = "The store was not opened or closed around that time, and its menu did not change."
 	WhoSwitched      = "Who opened and closed the store"
+	StorePublished   = "Menu publication requested"
 	StoreClosedOn    = "Store closed on %s"
 	StoreOpenedOn    = "Store opened on %s"
 	StoreBusyOn      = "Store busy on %s"

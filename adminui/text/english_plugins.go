@@ -67,6 +67,7 @@ const (
 	NoHubs          = "No hub runs it"
 	Log             = "Log, its last lines"
 	NoLog           = "The log is empty."
+	LogForAdmins    = "Only admins see the log and the texts of problems. They can name orders of any business."
 	PluginOff       = "Disabled"
 	PluginWanted    = "Recorded. The hubs follow within seconds, and this page shows it."
 	Enable          = "Enable"

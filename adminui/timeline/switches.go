@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// AddStoreSwitch adds an audit entry of opening or closing a store, or of its workload.
+// AddStoreSwitch adds an audit entry of a store, such as that somebody opened or closed it.
 func (l *Timeline) AddStoreSwitch(e console.Entry) {
 	var detail struct {
 		Why   string
@@ -22,10 +22,12 @@ func (l *Timeline) AddStoreSwitch(e console.Entry) {
 		}
 	}
 	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
-	entry := Entry{State: ui.Held,
-		Title: fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms)),
-		Href:  l.page.Link("audit/" + e.ID.String() + "/")}
+	entry := Entry{State: ui.Neutral, Title: e.Action, Href: l.page.Link("audit/" + e.ID.String() + "/")}
 	switch e.Action {
+	case "store.close":
+		entry.State, entry.Title = ui.Held, fmt.Sprintf(text.StoreClosedOn, cause.Join(detail.After.Platforms))
+	case "store.publish":
+		entry.Title = text.StorePublished
 	case "store.open":
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, cause.Join(detail.After.Platforms))
 	case "store.busy":

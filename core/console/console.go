@@ -249,7 +249,7 @@ const (
 type ItemFilter struct {
 	Text     string // part of the title or the ref_id
 	Problem  ItemProblem
-	Platform string // of the problem
+	Platform string // of the problem; without one, or for inactive items, which lists the item
 	Store    string // ref_id, of a menu that lacks the item
 	After    string // ref_id
 	Limit    int

@@ -1,7 +1,6 @@
 package menu
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,28 +86,4 @@ func TestItemsOfNestedObjectsAreFound(t *testing.T) {
 	}
 	require.Empty(t, view.itemsOf(FoundObject{FoundOption, "unknown"}))
 	require.Empty(t, catalogueView{}.itemsOf(FoundObject{FoundOption, "ice"}))
-}
-
-// BenchmarkCheckContext computes the context of 2,000 items with 10,000 options.
-func BenchmarkCheckContext(b *testing.B) {
-	h := newMemoryDB(b, fakeVocabulary(b), "US")
-	var items, groups, options []string
-	for i := range MaxItems {
-		items = append(items, fmt.Sprintf(`{"ref_id":"i%d","title":"Item","price":9,"category_ref_ids":["c"]}`, i))
-		groups = append(groups, fmt.Sprintf(`{"ref_id":"g%d","title":"Group","item_ref_ids":["i%d"]}`, i, i))
-		for o := range MaxOptions / MaxItems {
-			options = append(options,
-				fmt.Sprintf(`{"ref_id":"o%d-%d","title":"Option","price":1,"opt_grp_ref_ids":["g%d"]}`, i, o, i))
-		}
-	}
-	body := `{"categories":[{"ref_id":"c","name":"C"}],"items":[` + strings.Join(items, ",") + `],"option_groups":[` +
-		strings.Join(groups, ",") + `],"options":[` + strings.Join(options, ",") + `]}`
-	request, plan := h.send("-1", body)
-	b.ReportAllocs()
-	for b.Loop() {
-		m := h.menu("-1")
-		m.applyCatalogue(&plan)
-		view := newCatalogueView(&m)
-		view.context(view.affected(&request, &plan), &request, "tasty-eats")
-	}
 }

@@ -93,7 +93,8 @@ document.addEventListener("htmx:finally:request", (event) => {
 });
 document.addEventListener("htmx:sse:after:connection", (event) => {
   lastBeat = Date.now();
-  const missedChanges = connected || note?.hidden === false;
+  // After an action the work may end before the first connection.
+  const missedChanges = connected || note?.hidden === false || document.querySelector(".flash");
   if (note && event.detail.connection.status === 200) note.hidden = true;
   if (missedChanges) changed();
   connected = true;

@@ -23,7 +23,7 @@ import (
 func TestKilledHubLosesNothing(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
-	rounds := 20
+	rounds := *kills
 	if testing.Short() {
 		rounds = 4
 	}

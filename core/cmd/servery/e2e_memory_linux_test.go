@@ -33,11 +33,11 @@ type hostileRequest struct {
 	allowed     []int
 }
 
-// attack sends each request twelve times concurrently, in three rounds.
+// attack sends each request twelve times concurrently, in two rounds.
 func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostileRequest) {
 	t.Helper()
 	for _, r := range requests {
-		for range 3 {
+		for range 2 {
 			var under sync.WaitGroup
 			for range 12 {
 				under.Go(func() {

@@ -212,7 +212,7 @@ func (k *orderLoad) retryUntilAccepted(method, path, authorization, body string,
 		select {
 		case <-k.done:
 			return false
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
@@ -320,7 +320,7 @@ func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
-	for n := range 6 {
+	for n := range 4 {
 		k.awaitSuccesses(t, 100)
 		k.setHubs(hubs[(n+1)%2].url)
 		require.Zero(t, hubs[n%2].terminate(t), "exit status")

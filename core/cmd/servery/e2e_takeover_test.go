@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-var kills = flag.Int("kills", 20, "how often a hub is killed while it takes in orders")
+var kills = flag.Int("kills", 8, "how often a hub is killed while it takes in orders")
 
 // logTakeovers logs a histogram of the time from each kill of a hub to the last delivery of its accepted events.
 func logTakeovers(t *testing.T, database string, at []time.Time) {

@@ -110,16 +110,19 @@ func TestDeveloperREADMENamesEveryPackageOfTheCore(t *testing.T) {
 	})
 }
 
-func TestDeveloperREADMEsNameExistingFilesAndTests(t *testing.T) {
+func TestDeveloperREADMEsNameExistingFilesAndCode(t *testing.T) {
 	files := regexp.MustCompile("`((?:core|web|adminui|plugins|migrations|deploy)/[^` *]+|\\.ci/run)\\*?`")
-	tests := regexp.MustCompile("`(Test[A-Za-z]+)`")
+	code := regexp.MustCompile("`(?:[A-Za-z]+\\.)*([A-Za-z]+)`") // such as Store.Claim and claimAhead
+	mixed := regexp.MustCompile("[a-z][A-Z]|[A-Za-z]\\.[A-Za-z]")
+	file := regexp.MustCompile(`\.(?:md|mod|sum|go|sql|yaml)$`)
 	known := map[string]bool{}
 	sources(t, func(_, _ string, parsed *ast.File, _ *token.FileSet) {
-		for _, declaration := range parsed.Decls {
-			if function, ok := declaration.(*ast.FuncDecl); ok {
-				known[function.Name.Name] = true
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			if name, ok := node.(*ast.Ident); ok {
+				known[name.Name] = true
 			}
-		}
+			return true
+		})
 	})
 	for _, page := range developerPages {
 		text, err := os.ReadFile(filepath.Join(root, page))
@@ -132,8 +135,10 @@ func TestDeveloperREADMEsNameExistingFilesAndTests(t *testing.T) {
 				require.NoError(t, err, page)
 			}
 		}
-		for _, match := range tests.FindAllStringSubmatch(string(text), -1) {
-			require.True(t, known[match[1]], "%s: there is no %s", page, match[1])
+		for _, match := range code.FindAllStringSubmatch(string(text), -1) {
+			if name := strings.Trim(match[0], "`"); mixed.MatchString(name) && !file.MatchString(name) {
+				require.True(t, known[match[1]], "%s: there is no %s", page, name)
+			}
 		}
 	}
 }

@@ -16,6 +16,9 @@ func ForTests(temp string) Config {
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 			"autovacuum":      "off", // a DROP DATABASE may have to wait for its launcher, which sleeps for a minute
 			"max_connections": "400", // packages and tests run in parallel
+			"jit":             "off", // compiling costs more than the statements of tests
+			"wal_level":       "minimal",
+			"max_wal_senders": "0", // nothing is replicated, as wal_level minimal requires
 		},
 	}
 }

@@ -78,8 +78,10 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	published := n.settle()[0]
 	entries, err := lists.Audit(t.Context(), n.tenant.ID, console.EntryFilter{Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, []string{"store.publish", "store/s1"}, []string{entries[0].Action, entries[0].Object})
+	require.Equal(t, []string{"store.publish", fmt.Sprintf("store/%d", stores[0].ID)},
+		[]string{entries[0].Action, entries[0].Object})
 	require.Contains(t, string(entries[0].Detail), hubtest.Lookup(published, "reference"))
+	require.Contains(t, kim.get(t, page).text, "Menu publication requested", "in the timeline of the store")
 	require.Contains(t, kim.get(t, page).text, hubtest.Lookup(published, "published_at").(string)[:10],
 		"since when the platform has it")
 

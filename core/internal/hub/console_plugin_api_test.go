@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/aggregator"
@@ -119,6 +120,11 @@ func TestConsoleEscapesPluginLogs(t *testing.T) {
 		require.NotContains(t, page.text, "<script>alert")
 		require.NotContains(t, page.text, "<img src=x")
 	}
+	vera := a.user(t, "vera@example.com", access.Viewer, hubtest.Business(t, a.hub.db).ID)
+	page := vera.get(t, shell.PluginsPath+"aggregator-z/")
+	require.Equal(t, http.StatusOK, page.status)
+	require.Contains(t, page.text, text.LogForAdmins)
+	require.NotContains(t, page.text, "alert(", "the log and the faults can be about other businesses")
 	for range 2 {
 		a.clock.Advance(40e9)
 	}

@@ -39,33 +39,33 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_http_request_duration_seconds",
-			Help: "Time to answer a request.", Buckets: buckets}, []string{"route", "method", "status"}),
+			Help: "Duration of a request.", Buckets: buckets}, []string{"route", "method", "status"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_job_duration_seconds",
-			Help: "Time of one attempt at a job, by outcome: done, waiting, retry, failed, lost.", Buckets: buckets},
+			Help: "Duration of one run of a job, by outcome: done, waiting, retry, failed, lost.", Buckets: buckets},
 			[]string{"kind", "outcome"}),
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_delivery_attempt_duration_seconds",
-			Help: "Time of one delivery attempt, by error class; empty on success.", Buckets: buckets},
+			Help: "Duration of a delivery attempt, by error class; empty means success.", Buckets: buckets},
 			[]string{"event_type", "error_class"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_deliveries_total",
-			Help: "Deliveries that came to an end, by state: delivered, failed."}, []string{"event_type", "state"}),
+			Help: "Deliveries that ended, by state: delivered, failed."}, []string{"event_type", "state"}),
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "servery_delivery_lateness_seconds",
-			Help: "How long after it was due an attempt began.", Buckets: buckets}),
+			Help: "Time from when an attempt was due to its start.", Buckets: buckets}),
 	}
 	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_relay_call_duration_seconds",
-		Help:    "Time of one aggregator call, by what came of it: done, pending, waiting, failed, skipped.",
+		Help:    "Duration of a call to an aggregator, by state: done, pending, waiting, failed, skipped.",
 		Buckets: buckets}, []string{"kind", "state"})
 	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
-		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, " +
-			"pending, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
+		Help: "Time to render the menu of a store and send it to an aggregator, by state: published, pending, " +
+			"unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
 	m.unverified = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unverified_total",
-		Help: "Callbacks that did not prove that they come from the platform that they name."})
+		Help: "Callbacks that failed authentication as their platform."})
 	m.unrouted = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unrouted_total",
 		Help: "Authentic callbacks at the shared URL of a plugin that name no store of one business."})
 	m.outcomes = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_outcomes_total",
 		Help: "Outcomes that aggregators report later, by their effect: settled, retried, early, repeated, " +
 			"superseded, pending; expired if none came."}, []string{"kind", "effect"})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "servery_build_info",
-		Help: "1, of the version that runs."}, []string{"version", "go_version"})
+		Help: "1, with the version of the hub."}, []string{"version", "go_version"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness,
 		m.unverified, m.unrouted, m.outcomes, backlogCollector{db, log},
@@ -133,26 +133,26 @@ type backlogCollector struct {
 
 var (
 	queueDepth = prometheus.NewDesc("servery_queue_depth",
-		"What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators; menus on "+
-			"their way to them.",
+		"Waiting jobs, deliveries (due, scheduled for a retry, or held), queues of calls to aggregators, and menus "+
+			"for aggregators.",
 		[]string{"queue", "state"}, nil)
 	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds",
-		"How long the first of what is due has waited: jobs, deliveries to endpoints to which no attempt is under "+
-			"way, calls to aggregators.", []string{"queue"}, nil)
+		"Age of the oldest due job, delivery to an endpoint without an attempt under way, and call to an "+
+			"aggregator.", []string{"queue"}, nil)
 	endpointAge = prometheus.NewDesc("servery_endpoint_oldest_age_seconds",
-		"How long the first due delivery has waited of the endpoint that is worst off, those that are held left out.",
+		"Age of the oldest due delivery of the slowest endpoint, without held deliveries.",
 		nil, nil)
 	circuitsOpen = prometheus.NewDesc("servery_circuits_open",
-		"Endpoints that fail and are probed until they answer.", nil, nil)
+		"Endpoints whose circuit is open.", nil, nil)
 	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged",
-		"Orders of the last day that wait too long for their acknowledgement.", nil, nil)
+		"Orders of the last day that have waited too long for their acknowledgement.", nil, nil)
 	silentStores = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil,
 		nil)
 	partitionDays = prometheus.NewDesc("servery_partitions_ahead_days",
-		"For how many days after today all partitions are made.", nil, nil)
+		"Days after today for which all partitions exist.", nil, nil)
 	poolOpen = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.",
 		[]string{"state"}, nil)
-	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.",
+	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "Number of waits for a connection.",
 		nil, nil)
 )
 

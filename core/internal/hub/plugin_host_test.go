@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
-	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -203,37 +201,4 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 		console.EntryFilter{Object: "platform/tasty", Action: "platform.change", Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")
-}
-
-// BenchmarkInspection checks 2,000 items on three platforms, like a menu job.
-func BenchmarkInspection(b *testing.B) {
-	dir := b.TempDir()
-	for _, name := range []string{"a", "b", "c"} {
-		installtest.Plugin(b, dir, "aggregator-"+name, "../../../plugins/aggregator"+name)
-	}
-	db := hubtest.Database(b, nil)
-	host, _, err := OpenPlugins(context.Background(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, db)
-	require.NoError(b, err)
-	defer host.Close()
-	tenant := hubtest.Business(b, db)
-	for _, name := range []string{"a", "b", "c"} {
-		require.NoError(b, platformsdb.New(db).Set(context.Background(), tenant.ID,
-			core.Platform{Name: name, ServedBy: "aggregator-" + name},
-			func(*relay.Access) error { return nil }))
-	}
-	items := make([]*menu.Item, 2000)
-	for n := range items {
-		items[n] = &menu.Item{Ref: menu.Ref{RefID: fmt.Sprintf("item-%d", n)}, ItemDetails: menu.ItemDetails{
-			Title: "A dish", KeyValueGroups: []byte("[" + lacking + "]")}}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		platforms, err := host.MenuInspector(nil).Platforms(context.Background(), tenant.ID)
-		require.NoError(b, err)
-		for _, platform := range platforms {
-			_, err := host.MenuInspector(nil).Inspect(context.Background(), tenant.ID,
-				platform.Name, menu.Check{Items: items})
-			require.NoError(b, err)
-		}
-	}
 }

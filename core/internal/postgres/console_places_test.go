@@ -342,11 +342,15 @@ func TestItemsAreFoundByTheirProblem(t *testing.T) {
 		'published', '[{"entity":"item","ref_id":"tea"},
 		{"entity":"option","ref_id":"rice"},{"entity":"item","ref_id":"curry"}]'
 		FROM stores WHERE business_id = ?0 AND ref_id = 's1'`, core.NewID(noon))
+	change(`UPDATE catalogue_entities SET record = (record::jsonb || '{"included_platforms":["app"]}')::json
+		WHERE business_id = ?0 AND name = 'tea'`)
 	for _, c := range []struct {
 		filter console.ItemFilter
 		want   []string
 	}{
 		{console.ItemFilter{}, []string{"curry", "rice", "tea"}},
+		{console.ItemFilter{Platform: "web"}, []string{"curry", "rice"}},
+		{console.ItemFilter{Platform: "app"}, []string{"curry", "rice", "tea"}},
 		{console.ItemFilter{Problem: console.ItemBreaksRule}, []string{"curry"}},
 		{console.ItemFilter{Problem: console.ItemBreaksRule, Platform: "web"}, nil},
 		{console.ItemFilter{Problem: console.ItemInactive}, []string{"rice"}},

@@ -74,7 +74,7 @@ func publish(t *testing.T, db *postgres.DB, business core.BusinessID, callbackUR
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, time.Minute, 2*time.Millisecond, what)
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)
 }
 
 func history(t *testing.T, db *postgres.DB, event core.ID) []pgtest.AttemptRecord {

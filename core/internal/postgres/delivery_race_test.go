@@ -154,14 +154,14 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	publishers.Wait()
 	close(published)
 	require.Eventually(t, func() bool { return one.complete(orders, sequences) && two.complete(orders, sequences) },
-		90*time.Second, 20*time.Millisecond, "every event of every order arrives")
+		90*time.Second, 100*time.Millisecond, "every event of every order arrives")
 	close(stop)
 	meddlers.Wait()
 	require.NoError(t, turn(true))
 	require.Eventually(t, func() bool {
 		b, err := schema.ReadBacklog(ctx, dbs[0])
 		return err == nil && b.Due+b.Scheduled+b.Held == 0
-	}, 60*time.Second, 20*time.Millisecond, "nothing is stuck")
+	}, 60*time.Second, 100*time.Millisecond, "nothing is stuck")
 }
 
 func TestBlockedDeliveryRechecksAPredecessorBeingDeleted(t *testing.T) {

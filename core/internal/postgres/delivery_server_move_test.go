@@ -157,7 +157,7 @@ func requireIdle(t *testing.T, db *postgres.DB) {
 	require.Eventually(t, func() bool {
 		b, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && b.Due+b.Scheduled+b.Held == 0
-	}, 90*time.Second, 20*time.Millisecond, "everything is delivered")
+	}, 90*time.Second, 100*time.Millisecond, "everything is delivered")
 }
 
 // TestBulkResendKeepsTheOrderOfEvents resends every delivered event of many orders on two

@@ -39,11 +39,18 @@ func openWithKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 func createSecrets(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Subscription) {
 	t.Helper()
 	tenant := hubtest.Business(t, db)
-	var subscriptions []webhook.Subscription
-	for i := range 450 {
-		subscriptions = append(subscriptions,
-			hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i)))
+	keys := make([]webhook.Key, 450)
+	for i := range keys {
+		keys[i] = webhook.Key{EventType: core.EventTypes()[i/90], URL: fmt.Sprintf("https://pos.example.com/%d", i)}
 	}
+	now := db.Clock().Now()
+	subscriptions, err := webhooksdb.New(db).Upsert(context.Background(), tenant.ID, "test", keys,
+		func(i int, _ *webhook.Subscription) (webhook.Subscription, error) {
+			return webhook.Subscription{Business: tenant.ID, EventType: keys[i].EventType, URL: keys[i].URL,
+				Units: webhook.Minutes, Active: true, Headers: map[string]string{}, Secret: webhook.NewSecret(),
+				CreatedAt: now, UpdatedAt: now}, nil
+		})
+	require.NoError(t, err)
 	require.NoError(t, platforms.New(db).Set(context.Background(), tenant.ID,
 		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
 			a.Settings, a.BaseURLs, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}

@@ -82,8 +82,8 @@ func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s 
 	}
 	scenario, err := p.open(ctx, business, g)
 	if err == nil {
-		change.Object, change.After = "store/"+s.Store,
-			map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
+		change.Object, change.After = "sandbox/"+s.Kind,
+			map[string]any{"store": s.Store, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
 				"places": s.Locations, "step_ms": s.Step.Milliseconds(), "share": s.CancelShare}
 		err = consolelists.New(p.db).Record(ctx, change)
 	}

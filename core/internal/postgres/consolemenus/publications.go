@@ -33,10 +33,9 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 			return core.Errorf(core.Conflict,
 				"the store is listed on no platform of an aggregator")
 		}
-		change.Object = "store/" + storeRef
-		change.After = map[string]any{"reference": reference.String(), "platforms": count}
+		change.After = map[string]any{"reference": reference.String(), "publications": count}
 		if len(platforms) > 0 {
-			change.After["platform"] = platforms[0]
+			change.After["platforms"] = platforms
 		}
 		return audit.Record(ctx, c.db, tx, change)
 	})

@@ -3,43 +3,9 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/consolemenus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
-
-// BenchmarkPlacesOfAChain reads the grid and an item's page for 2,500 stores with 40 items on three platforms.
-func BenchmarkPlacesOfAChain(b *testing.B) {
-	k := newChain(b, 2500)
-	read := consolemenus.New(k.db)
-	items, err := read.ListItems(b.Context(), k.business, console.ItemFilter{Limit: 1})
-	require.NoError(b, err)
-	filter := console.GridFilter{Local: noon, Limit: 51, After: console.ParseGridCursor("")}
-	for name, change := range map[string]func(*console.GridFilter){"all": func(*console.GridFilter) {},
-		"by reason":  func(f *console.GridFilter) { f.Platform, f.Reason = "web", console.PlaceShut },
-		"by opening": func(f *console.GridFilter) { f.Sort = console.SortOpening }} {
-		b.Run("grid "+name, func(b *testing.B) {
-			f := filter
-			change(&f)
-			for b.Loop() {
-				grid, err := read.Grid(b.Context(), k.business, f)
-				require.NoError(b, err)
-				require.Len(b, grid.Stores, 51)
-			}
-		})
-	}
-	b.Run("item", func(b *testing.B) {
-		for b.Loop() {
-			list, _, err := read.ItemPlaces(b.Context(), k.business, items[0],
-				console.ItemPlaceFilter{Local: noon, Limit: 51})
-			require.NoError(b, err)
-			require.Len(b, list, 51)
-		}
-	})
-}
 
 // newChain returns a business with many stores that sell the same items on web, app and aggregator-a.
 func newChain(t testing.TB, storeCount int) *menuHarness {

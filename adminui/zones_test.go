@@ -1,0 +1,85 @@
+package adminui_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/internal/browsertest"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+func TestStoreHoursFollowTheBusinessInAnyZone(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	page := base + shell.Root + "b/7/stores/"
+	for _, zone := range []string{"", "utc"} {
+		address, err := url.Parse(page)
+		require.NoError(t, err)
+		client.Jar.(*cookiejar.Jar).SetCookies(address, []*http.Cookie{{Name: "servery-zone", Value: zone}})
+		f.storeFilter = console.StoreFilter{}
+		status, _ := getPage(t, client, page)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "America/Chicago", f.storeFilter.Local.Location().String(), zone)
+	}
+}
+
+func TestRejectedOrdersFollowTheTimesOfTheList(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	status, _ := getPage(t, adminClient(t, base), base+shell.Root+"b/7/orders/?when=yesterday")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, 24*time.Hour, f.rejectedRange[1].Sub(f.rejectedRange[0]))
+}
+
+func TestFormKeepsItsInputIfSomethingIsMissing(t *testing.T) {
+	f := fullHub()
+	f.keyError = core.Errorf(core.NotFound, "there is no platform %q", "webb")
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	page := base + shell.Root + "b/7/keys/"
+	_, shown := getPage(t, client, page)
+	response, body := postForm(t, client, page, page, url.Values{"token": {tokenPattern.FindStringSubmatch(shown)[1]},
+		"why": {"for the shop"}, "username": {"shop"}, "scope": {"channel"}, "platform": {"webb"}})
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	for _, part := range []string{"there is no platform &#34;webb&#34;", `value="webb"`, `value="for the shop"`} {
+		assert.Contains(t, body, part)
+	}
+}
+
+func TestListReadAsAWholeHasItsNextPage(t *testing.T) {
+	f := fullHub()
+	f.platforms = nil
+	for n := range shell.PageSize + 3 {
+		f.platforms = append(f.platforms, console.PlatformSettings{Platform: core.Platform{
+			Name: fmt.Sprintf("platform-%03d", n), ServedBy: core.ServedByMerchant}})
+	}
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	_, first := getPage(t, client, base+shell.Root+"b/7/settings/")
+	_, next := getPage(t, client, base+shell.Root+"b/7/settings/?after=platform-049")
+	assert.Contains(t, first, "platform-049")
+	assert.NotContains(t, first, "platform-050")
+	assert.NotContains(t, next, ">platform-049<")
+	assert.Contains(t, next, "platform-052")
+}
+
+func TestConfirmedPageCatchesUpOnConnecting(t *testing.T) {
+	browser := browsertest.Start(t)
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
+	page := browser.Open(t, base+shell.Root+"b/7/deliveries/?done=retried", browsertest.Views()[0])
+	page.Wait(t, `performance.getEntriesByType("resource").some((e) => e.initiatorType === "fetch" && `+
+		`new URL(e.name).pathname.endsWith("/deliveries/"))`)
+	assert.Empty(t, page.Problems())
+}
