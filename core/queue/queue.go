@@ -185,9 +185,10 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 	return &Engine[T, R]{
 		config: config, policy: policy, clock: clock, log: log, owner: config.Owner,
 		signal: newWakeSignal(), work: work, cancel: cancel, runs: runs, cutOff: cutOff,
-		retryNow:  make(chan struct{}),
-		stopped:   make(chan struct{}),
-		results:   make(chan finished[R], config.Capacity), // for all that is held: sending never blocks
+		retryNow: make(chan struct{}),
+		stopped:  make(chan struct{}),
+		// For all that is held, so that sending never blocks: reservations may fill the capacity during a claim.
+		results:   make(chan finished[R], config.Capacity+config.Batch),
 		keyQueues: map[int64]*keyQueue[T]{}, groups: map[string]int{},
 		ids: map[string]struct{}{},
 	}

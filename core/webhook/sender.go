@@ -199,6 +199,9 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	for name, values := range response.Header {
 		a.ResponseHeaders[name] = clip(secrets.apply(values[0]), 1024)
 	}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return nil // its body is the connection, and a read of it does not end with the context
+	}
 	keep := s.config.KeepLimit + secrets.longest() // the end of the kept part must not split a secret
 	kept := make([]byte, 0, 512)
 	defer func() {

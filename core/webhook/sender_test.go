@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -37,6 +38,34 @@ func testDelivery(url string) Delivery {
 		WebhookID: 1, Endpoint: 1, URL: url, Units: Seconds, Secret: NewSecret(),
 		Headers: map[string]string{"x-token": "hush", "User-Agent": "mine"},
 	}
+}
+
+func TestSwitchedProtocolsEndTheAttempt(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn) // silent until the hub closes the connection
+	}()
+	s := testSender(t, SenderConfig{}, "127.0.0.0/8")
+	attempts := make(chan Attempt, 1)
+	go func() { attempts <- s.Post(context.Background(), testDelivery("http://"+listener.Addr().String())) }()
+	select {
+	case attempt := <-attempts:
+		require.Equal(t, []any{101, Status}, []any{attempt.Status, attempt.ErrorClass})
+		<-served
+	case <-time.After(30 * time.Second):
+		t.Error("the attempt has no end")
+	}
+	require.NoError(t, listener.Close())
 }
 
 func TestPostSignsByTheStandardScheme(t *testing.T) {

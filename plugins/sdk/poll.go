@@ -107,8 +107,7 @@ func (c *validation) polled(r *PollResult) {
 	for i, m := range r.GetMessages() {
 		size += len(m.GetBody())
 		c.check(len(m.GetBody()) > 0, "messages[%d]: body: is required", i)
-		c.check(len(m.GetPlatformOrderId()) <= maxFetchedID,
-			"messages[%d]: platform_order_id: must have at most %d bytes", i, maxFetchedID)
+		c.fetchedID(fmt.Sprintf("messages[%d]: ", i), m.GetPlatformOrderId())
 	}
 	c.check(size <= MaxPolledBytes, "messages: must have at most %d bytes together", MaxPolledBytes)
 }

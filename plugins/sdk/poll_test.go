@@ -44,6 +44,7 @@ func TestResultOfAPollIsBounded(t *testing.T) {
 		"at most 200":       {Messages: many},
 		"body: is required": {Messages: []*PolledMessage{{}}},
 		"platform_order_id": {Messages: []*PolledMessage{Polled(strings.Repeat("i", 256), 1)}},
+		"none of them zero": {Messages: []*PolledMessage{{Body: []byte("{}"), PlatformOrderId: "A\x00"}}},
 		"bytes together":    {Messages: []*PolledMessage{{Body: make([]byte, MaxPolledBytes+1)}}},
 	} {
 		require.ErrorContains(t, CheckResult(&Description{}, result), problem)

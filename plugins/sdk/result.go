@@ -83,8 +83,13 @@ func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 		c.check(verb == http.MethodGet || verb == http.MethodPost,
 			"a fetch with the method %s: must be GET or POST", verb)
 	}
-	c.check(len(fetch.GetPlatformOrderId()) <= maxFetchedID,
-		"platform_order_id: must have at most %d bytes", maxFetchedID)
+	c.fetchedID("", fetch.GetPlatformOrderId())
+}
+
+// fetchedID checks the id of an order that is fetched later.
+func (c *validation) fetchedID(path, id string) {
+	c.check(len(id) <= maxFetchedID && !strings.ContainsRune(id, 0),
+		"%splatform_order_id: must have at most %d bytes, none of them zero", path, maxFetchedID)
 }
 
 // CheckFetched returns an error if the translation of a fetched response is another fetch, or has a reply.

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +65,10 @@ func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "disk full"))
 	require.Equal(t, "disk full", claim().LastError)
 	clock.Advance(2 * time.Minute) // its lease expires
-	require.Empty(t, claim().LastError)
+	work = claim()
+	require.Empty(t, work.LastError)
+	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "x"+strings.Repeat("é", 2000)), "cut between characters")
+	require.Equal(t, "x"+strings.Repeat("é", 1999), claim().LastError)
 }
 
 func TestRenewalKeepsStoredProgressUntilOneIsReported(t *testing.T) {

@@ -267,3 +267,10 @@ func IsCode(err error, sqlstate string) bool {
 	var pgErr pgdriver.Error
 	return errors.As(err, &pgErr) && pgErr.Field('C') == sqlstate
 }
+
+// IsDataError reports whether the values themselves caused an error: SQLSTATE classes 22 (data exception) and 23
+// (integrity constraint violation).
+func IsDataError(err error) bool {
+	var pgErr pgdriver.Error
+	return errors.As(err, &pgErr) && (pgErr.Field('C')[:2] == "22" || pgErr.Field('C')[:2] == "23")
+}

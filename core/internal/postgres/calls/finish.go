@@ -3,6 +3,7 @@ package calls
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,10 +25,31 @@ const PinSeparator = " pin "
 // Finish records the results of claimed calls in one transaction: attempts, states, the next call
 // of each ordering key, and the events of actions. A call ends even if the lease was lost. The next
 // call is scheduled only while the owner holds the lease of the ordering key.
+//
+// One result that the database rejects must not prevent the others from being recorded. The batch is halved until that
+// result is alone; its call then fails.
 func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
+	err := q.finish(ctx, owner, results)
+	if !postgres.IsDataError(err) {
+		return err
+	}
+	if half := len(results) / 2; half > 0 {
+		return errors.Join(q.Finish(ctx, owner, results[:half]), q.Finish(ctx, owner, results[half:]))
+	}
+	call := results[0].Call
+	q.db.Log().Error("the result of a call could not be recorded", "call", call.ID, "error", err)
+	failed := []relay.Result{{Call: call, State: relay.Failed, FinishedAt: results[0].FinishedAt,
+		Message: "the result could not be recorded"}}
+	if err = q.finish(ctx, owner, failed); postgres.IsDataError(err) {
+		err = New(q.db).finish(ctx, owner, failed)
+	}
+	return err
+}
+
+func (q Store) finish(ctx context.Context, owner core.ID, results []relay.Result) error {
 	return outbox.RunKeyed(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		n := len(results)
 		businesses, keys := make([]int64, n), make([]string, n)
@@ -204,7 +226,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 	}))
 }
 
-// scheduleOrderingKeys schedules each ordering key: the same call for its next attempt, the next
+// scheduleOrderingKeys schedules each ordering key whose lease is held: the same call for its next attempt, the next
 // call at once, or nothing if no call waits. The next rider location is sent when the rate
 // limit allows. A location's outcome is stored in call_queue, because it has no other record.
 func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
@@ -213,10 +235,12 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
 	keys, due, notes, locationStates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	sent := make([]string, n) // when a platform accepted a rider location
+	sent := make([]string, n)   // when a platform accepted a rider location
+	leased := make([]string, n) // ends of the leases
 	retry := make([]bool, n)
 	for i, r := range results {
 		businesses[i], versions[i], keys[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
+		leased[i] = r.Call.LeasedUntil.UTC().Format(time.RFC3339Nano)
 		next := r.FinishedAt
 		if r.Call.Kind == relay.RiderLocation {
 			locationStates[i] = string(r.State)
@@ -243,7 +267,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		"versions": postgres.Array(versions),
 		"attempts": postgres.Array(attempts), "retry": postgres.Array(retry), "due": postgres.Array(due),
 		"notes": postgres.Array(notes), "location_states": postgres.Array(locationStates), "owner": owner,
-		"sent":     postgres.Array(sent),
+		"sent": postgres.Array(sent), "leased_to": postgres.Array(leased),
 		"location": relay.RiderLocation,
 	})); err != nil {
 		return fmt.Errorf("unblocking calls: %w", err)
@@ -253,12 +277,14 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 
 // Release requeues leased calls with their due times unchanged.
 func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
-	businesses, keys := make([]int64, len(calls)), make([]string, len(calls))
+	businesses, keys, leased := make([]int64, len(calls)), make([]string, len(calls)), make([]string, len(calls))
 	for i, c := range calls {
 		businesses[i], keys[i] = int64(c.Business), c.OrderingKey
+		leased[i] = c.LeasedUntil.UTC().Format(time.RFC3339Nano)
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
 		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
+		"leased_to": postgres.Array(leased),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing calls: %w", err)

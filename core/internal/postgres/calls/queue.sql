@@ -132,7 +132,7 @@ WHERE calls.business_id = result.business_id AND calls.id = result.id AND calls.
 RETURNING ?ended
 
 -- name: advance
--- Schedules ordering keys after their calls.
+-- Schedules ordering keys after their calls. A lease that ended may be held again, even by the same owner.
 WITH
 result AS (
     SELECT *
@@ -145,8 +145,9 @@ result AS (
         ?due::timestamptz[],
         ?notes::text[],
         ?location_states::text[],
-        ?sent::text[]
-    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state, sent)
+        ?sent::text[],
+        ?leased_to::timestamptz[]
+    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state, sent, leased_to)
 ),
 -- The ordering keys without a waiting call leave the queue. A rider location stays: it has no other record.
 removed AS (
@@ -155,6 +156,7 @@ removed AS (
     WHERE queue.business_id = result.business_id
         AND queue.ordering_key = result.ordering_key
         AND queue.owner = ?owner
+        AND queue.available_at = result.leased_to
         AND NOT result.retry
         AND queue.kind <> ?location
         AND NOT EXISTS (
@@ -183,6 +185,7 @@ FROM result
 WHERE queue.business_id = result.business_id
     AND queue.ordering_key = result.ordering_key
     AND queue.owner = ?owner
+    AND queue.available_at = result.leased_to
     AND NOT EXISTS (
         SELECT 1
         FROM removed
@@ -206,7 +209,9 @@ FROM (
     SELECT business_id, ordering_key
     FROM call_queue
     WHERE owner = ?owner
-        AND (business_id, ordering_key) IN (SELECT * FROM unnest(?businesses::bigint[], ?ordering_keys::text[]))
+        AND (business_id, ordering_key, available_at) IN (
+            SELECT * FROM unnest(?businesses::bigint[], ?ordering_keys::text[], ?leased_to::timestamptz[])
+        )
     ORDER BY business_id, ordering_key
     FOR UPDATE
 ) leased

@@ -62,11 +62,15 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	}
 	batch.More = len(claimed) >= capacity.Items
 	batch.NextDue, err = outbox.NextDue(ctx, q.db, "call_queue", busy)
+	if err != nil && len(batch.Items) > 0 { // an error would lose them until their leases end
+		q.db.Log().Error("reading the next due time of calls failed", "error", err)
+		return batch, nil
+	}
 	return batch, err
 }
 
-// load adds the first calls and their orders to claimed ordering keys. It finishes keys
-// without a waiting call, and rider locations that are no longer relevant.
+// load adds the first calls and their orders to claimed ordering keys. It finishes keys without a waiting call, rider
+// locations that are no longer relevant, and calls whose order cannot be read.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
 	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
@@ -75,7 +79,8 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		businesses[i], orders[i], keys[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
-	var calls, empty []relay.Call
+	var calls []relay.Call
+	var ended []relay.Result
 	if err := q.db.QueryKeyed(ctx, postgres.Statement{Query: queries.Get("load_calls"), Args: postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
 		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms),
@@ -88,18 +93,23 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		}
 		c := row.complete(claimed[i-1])
 		if !row.relevant(c) {
-			empty = append(empty, c)
+			ended = append(ended, q.skipped(c))
 			return nil
 		}
-		calls = append(calls, c)
 		if row.known {
-			return q.readOrder(row.record, &calls[len(calls)-1].Order)
+			if err := q.readOrder(row.record, &c.Order); err != nil { // it must not keep the others from being sent
+				q.db.Log().Error("reading the order of a call failed", "call", c.ID, "error", err)
+				ended = append(ended, relay.Result{Call: c, State: relay.Failed, FinishedAt: q.db.Clock().Now(),
+					Message: "the stored order cannot be read"})
+				return nil
+			}
 		}
+		calls = append(calls, c)
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
-	return calls, q.skip(ctx, owner, empty)
+	return calls, q.Finish(ctx, owner, ended)
 }
 
 // loadedCall is a row of the statement load_calls: the order and the first waiting call of an ordering
@@ -142,17 +152,14 @@ func (l *loadedCall) relevant(c relay.Call) bool {
 	return c.Kind != relay.RiderLocation || order.Trackable(l.state, l.rider)
 }
 
-// skip finishes calls that are no longer relevant.
-func (q Store) skip(ctx context.Context, owner core.ID, calls []relay.Call) error {
-	results := make([]relay.Result, len(calls))
-	for i, c := range calls {
-		results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
-			FinishedAt: q.db.Clock().Now()}
-		if c.Kind == relay.RiderLocation {
-			results[i].Message = "the order or its delivery has ended"
-		}
+// skipped returns the result of a call that is no longer relevant.
+func (q Store) skipped(c relay.Call) relay.Result {
+	result := relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
+		FinishedAt: q.db.Clock().Now()}
+	if c.Kind == relay.RiderLocation {
+		result.Message = "the order or its delivery has ended"
 	}
-	return q.Finish(ctx, owner, results)
+	return result
 }
 
 // storedLine is an item of a stored order, or an option of an item.

@@ -273,7 +273,7 @@ SELECT
         (
             SELECT min(available_at)
             FROM delivery_queue
-            WHERE manual AND size <= ?largest AND endpoint <> ALL (?busy)
+            WHERE manual AND available_at < 'infinity' AND size <= ?largest AND endpoint <> ALL (?busy)
         )
     ),
     (SELECT epoch FROM clock_epoch)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -33,7 +31,7 @@ const attemptColumns = `business_id, delivery_id, n, started_at, url, request_he
 func (q Store) Finish(ctx context.Context, owner core.ID, results []webhook.Result,
 	rules webhook.CircuitRules) (queue.FinishResult, error) {
 	effect, err := q.finish(ctx, owner, results, rules)
-	if !isDataError(err) {
+	if !postgres.IsDataError(err) {
 		return effect, err
 	}
 	if len(results) > 1 {
@@ -46,20 +44,12 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []webhook.Resu
 	q.db.Log().Error("an attempt could not be recorded in full", "delivery", results[0].Delivery.ID, "error", err)
 	bare := results[0]
 	bare.Attempt.RequestHeaders, bare.Attempt.ResponseHeaders, bare.Attempt.ResponseBody = nil, nil, nil
-	if effect, err = q.finish(ctx, owner, []webhook.Result{bare}, rules); isDataError(err) {
+	if effect, err = q.finish(ctx, owner, []webhook.Result{bare}, rules); postgres.IsDataError(err) {
 		// A retry would not help; the lease expires and the attempt is repeated.
 		q.db.Log().Error("an attempt could not be recorded", "delivery", bare.Delivery.ID, "error", err)
 		return effect, nil
 	}
 	return effect, err
-}
-
-// isDataError reports whether the values themselves caused an error: SQLSTATE classes 22
-// (data exception) and 23 (integrity constraint violation).
-func isDataError(err error) bool {
-	var pgErr pgdriver.Error
-	return errors.As(err, &pgErr) &&
-		(strings.HasPrefix(pgErr.Field('C'), "22") || strings.HasPrefix(pgErr.Field('C'), "23"))
 }
 
 func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Result,

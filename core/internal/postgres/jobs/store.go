@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -244,8 +245,8 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	}
 	_, err := tx.ExecContext(ctx, queries.With("finish", postgres.Args{
 		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "id": work.ID, "state": state,
-		"now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result), "event": end.Event,
-		"objects": end.Objects,
+		"now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result),
+		"event": end.Event, "objects": end.Objects,
 	}))
 	if err != nil {
 		return fmt.Errorf("ending job %s: %w", work.ID, err)
@@ -253,9 +254,10 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	return nil
 }
 
+// truncate shortens a text to n bytes, between characters, and replaces what PostgreSQL cannot store.
 func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
 	}
-	return s[:n]
+	return postgres.CleanText(s)
 }

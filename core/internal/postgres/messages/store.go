@@ -48,6 +48,7 @@ func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID
 // Call returns the call that handles a request. One without the id of an order waits for no other.
 func (s Store) Call(in relay.InboundRequest, payload relay.InboundFetchPayload) (call outbox.Call, err error) {
 	now := s.db.Clock().Now()
+	payload.PlatformOrderID = postgres.CleanText(payload.PlatformOrderID)
 	call = outbox.Call{Business: in.Business, ID: core.NewID(now), Kind: relay.InboundFetch, Platform: in.Platform,
 		Actor: "platform:" + in.Platform, At: now}
 	call.OrderingKey = relay.InboundKey(in.Platform, payload.PlatformOrderID)

@@ -5,8 +5,9 @@ package outbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 
 	"github.com/uptrace/bun"
 
@@ -135,10 +136,9 @@ func (o *Outbox) releaseReserved() {
 	}
 }
 
-// EndpointOf returns the endpoint id of a callback_url: one per business and URL. It is
-// negative, so that it is never a webhook's id.
+// EndpointOf returns the endpoint id of a callback_url: one per business and URL. It is negative, so that it is never a
+// webhook's id. The hash is cryptographic, because whoever finds a URL with the same id shares its limits and circuit.
 func EndpointOf(business core.BusinessID, url string) int64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s", business, url)
-	return -int64(h.Sum64()>>1) - 1
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", business, url))
+	return -int64(binary.BigEndian.Uint64(sum[:])>>1) - 1
 }
