@@ -112,8 +112,9 @@ SET
     updated_event = ?event,
     flags = ?flags,
     updated_at = ?now,
+    -- Empty: the customer key could not be opened. Then the hashes of the order are unknown until the backfill.
     customer_hashes = CASE
-        WHEN customer_hashes IS NOT NULL
-            THEN ARRAY(SELECT DISTINCT unnest(customer_hashes || ?hashes::bigint[]) ORDER BY 1)
+        WHEN customer_hashes IS NOT NULL AND ?hashes <> ''
+            THEN ARRAY(SELECT DISTINCT unnest(customer_hashes || nullif(?hashes, '')::bigint[]) ORDER BY 1)
     END
 WHERE business_id = ?business AND id = ?order

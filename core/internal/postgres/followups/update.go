@@ -3,6 +3,7 @@ package followups
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
@@ -128,7 +129,7 @@ func (s Store) revise(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r re
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("apply_revision", postgres.Args{"business": r.business,
-		"order": r.id, "event": event.ID, "flags": len(r.priced.Order.Details.Flags), "now": now,
+		"order": r.id, "event": event.ID, "flags": min(len(r.priced.Order.Details.Flags), math.MaxInt16), "now": now,
 		"hashes": r.priced.Hashes})); err != nil {
 		return fmt.Errorf("changing an order: %w", err)
 	}
