@@ -211,3 +211,17 @@ FROM (
     FOR UPDATE
 ) leased
 WHERE queue.business_id = leased.business_id AND queue.ordering_key = leased.ordering_key
+
+-- name: needs_no_rejection
+-- Whether a rejection of an order is waiting, or the order is stored: then this is a repeat of it.
+SELECT
+    EXISTS (
+        SELECT 1
+        FROM calls
+        WHERE business_id = ?business AND ordering_key = ?ordering_key AND state = 'waiting'
+    )
+    OR EXISTS (
+        SELECT 1
+        FROM orders
+        WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
+    )

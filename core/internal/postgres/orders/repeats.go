@@ -2,6 +2,8 @@ package orders
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -13,6 +15,18 @@ import (
 
 // maxRepeats is the number of repeats stored per order.
 const maxRepeats = 20
+
+// StoreOf returns the ref_id of the store of a platform's order, or "" if there is no such order.
+func (o Store) StoreOf(ctx context.Context, business core.BusinessID, platform,
+	platformOrderID string) (ref string, err error) {
+	err = o.db.Tenant(business).QueryRowContext(ctx, queries.With("store_of", postgres.Args{
+		"business": business, "platform": platform, "ref": platformOrderID,
+	})).Scan(&ref)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("finding the store of an order: %w", err)
+	}
+	return ref, nil
+}
 
 // RecordRepeat stores a repeat of an order, if its content differs. Nothing of the new
 // content is applied.
