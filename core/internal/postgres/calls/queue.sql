@@ -225,3 +225,13 @@ SELECT
         FROM orders
         WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
     )
+
+-- name: accepted_since
+-- The positions of rejected orders that are stored.
+SELECT rejected.n
+FROM unnest(?businesses::bigint[], ?platforms::text[], ?refs::text[])
+    WITH ORDINALITY AS rejected (business_id, platform, platform_order_id, n)
+JOIN orders
+    ON orders.business_id = rejected.business_id
+    AND orders.platform = rejected.platform
+    AND orders.platform_order_id = rejected.platform_order_id

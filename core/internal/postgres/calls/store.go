@@ -66,7 +66,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 }
 
 // load adds the first calls and their orders to claimed ordering keys. It finishes keys
-// without a waiting call, and rider locations that are no longer relevant.
+// without a waiting call, rider locations that are no longer relevant, and rejections of orders
+// that were accepted since.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
 	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
@@ -99,7 +100,11 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	}); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
-	return calls, q.skip(ctx, owner, empty)
+	calls, accepted, err := q.splitAccepted(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	return calls, q.skip(ctx, owner, append(empty, accepted...))
 }
 
 // loadedCall is a row of the statement load_calls: the order and the first waiting call of an ordering
@@ -148,8 +153,11 @@ func (q Store) skip(ctx context.Context, owner core.ID, calls []relay.Call) erro
 	for i, c := range calls {
 		results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
 			FinishedAt: q.db.Clock().Now()}
-		if c.Kind == relay.RiderLocation {
+		switch {
+		case c.Kind == relay.RiderLocation:
 			results[i].Message = "the order or its delivery has ended"
+		case isRejection(c):
+			results[i].Message = "the order was accepted when it was resent"
 		}
 	}
 	return q.Finish(ctx, owner, results)
