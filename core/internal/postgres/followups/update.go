@@ -42,7 +42,7 @@ func (s Store) applyUpdate(ctx context.Context, to target, f order.FollowUp) (te
 		return "", unpriced
 	}
 	var rejected error
-	err = outbox.RunKeyed(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) (err error) {
+	err = s.run(ctx, to, f, func(tx bun.Conn, box *outbox.Outbox) (err error) {
 		text, rejected = "the order is changed", unpriced
 		if r.order, err = s.read(ctx, tx, queries.With("lock_order", to.args()), to); err != nil {
 			return err
