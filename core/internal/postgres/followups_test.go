@@ -177,10 +177,15 @@ func TestReleaseIsPublishedOnceForEachOrder(t *testing.T) {
 }
 
 func (h *followUpHarness) change(ref, change, items string) (order.FollowUpResult, error) {
+	return h.changeWith(ref, change, items, "")
+}
+
+// changeWith changes an order, which has more fields than its items.
+func (h *followUpHarness) changeWith(ref, change, items, more string) (order.FollowUpResult, error) {
 	h.clock.Advance(time.Millisecond)
 	return h.store.Apply(context.Background(), h.business, order.FollowUp{Platform: "b", PlatformOrderID: ref,
 		Update: &order.Update{ChangeID: change, Order: []byte(fmt.Sprintf(
-			`{"platform":"b","platform_order_id":%q,"store_ref_id":"-","items":[%s]}`, ref, items))}})
+			`{"platform":"b","platform_order_id":%q,"store_ref_id":"-","items":[%s]%s}`, ref, items, more))}})
 }
 
 func TestChangesOfAnOrderAreBoundedAndRepeatable(t *testing.T) {

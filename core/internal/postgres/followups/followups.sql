@@ -112,6 +112,7 @@ SET
     updated_event = ?event,
     flags = ?flags,
     updated_at = ?now,
+    scheduled_for = to_timestamp(nullif(?due, 0) / 1000.0),
     -- Empty: the customer key could not be opened. Then the hashes of the order are unknown until the backfill.
     customer_hashes = CASE
         WHEN customer_hashes IS NOT NULL AND ?hashes <> ''

@@ -128,9 +128,10 @@ func (s Store) revise(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r re
 	if err := s.storeRevision(ctx, tx, r, summary, ""); err != nil {
 		return err
 	}
+	details := &r.priced.Order.Details
 	if _, err := tx.ExecContext(ctx, queries.With("apply_revision", postgres.Args{"business": r.business,
-		"order": r.id, "event": event.ID, "flags": min(len(r.priced.Order.Details.Flags), math.MaxInt16), "now": now,
-		"hashes": r.priced.Hashes})); err != nil {
+		"order": r.id, "event": event.ID, "flags": min(len(details.Flags), math.MaxInt16), "now": now,
+		"due": details.ScheduledFor(), "hashes": r.priced.Hashes})); err != nil {
 		return fmt.Errorf("changing an order: %w", err)
 	}
 	return box.Publish(ctx, tx, event)
