@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
 )
 
 func TestChangeWithTooManyFlagsIsStored(t *testing.T) {
@@ -52,4 +55,27 @@ func TestOrderIsKeptUntilItsChangedDeliveryTime(t *testing.T) {
 	require.Equal(t, []bool{true, false}, left())
 	h.clock.Advance(3 * day)
 	require.Equal(t, []bool{false, false}, left())
+}
+
+func TestChangedOrderHasTheLatestPrepTime(t *testing.T) {
+	h := newFollowUpHarness(t)
+	id := h.arrive("P-1", partnerDelivery)
+	change := func(n int) any {
+		_, err := h.change("P-1", fmt.Sprint("c-", n), fmt.Sprintf(`{"ref_id":"curry","price":5,"quantity":%d}`, n))
+		require.NoError(t, err)
+		var body map[string]any
+		require.NoError(t, json.Unmarshal(pgtest.EventBodies(t, h.db, core.OrderUpdated)[n-1], &body))
+		return hubtest.Lookup(body, "order.details.prep_time")
+	}
+	require.Nil(t, change(1))
+	for n, to := range []order.State{order.Acknowledged, order.Preparing, order.FoodReady} {
+		minutes := int64(10 + n)
+		moved := order.Change{To: to, PrepMinutes: &minutes}
+		if to == order.FoodReady {
+			moved.PrepMinutes = nil
+		}
+		_, err := orders.New(h.db).Change(t.Context(), h.business, id, moved)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 11.0, change(2))
 }

@@ -83,10 +83,20 @@ WHERE orders.business_id = ?business AND orders.id = ?order
 -- include: order_of
 FOR UPDATE OF orders
 
--- name: read_event
-SELECT body
-FROM events
-WHERE business_id = ?business AND id = ?event
+-- name: present
+-- The present content of a locked order, and its preparation time. A statement that waited for the lock would not see
+-- the states stored meanwhile.
+SELECT
+    event.body,
+    (
+        SELECT step.prep_time_mins
+        FROM order_states step
+        WHERE step.business_id = ?business AND step.order_id = ?order AND step.prep_time_mins IS NOT NULL
+        ORDER BY step.n DESC
+        LIMIT 1
+    )
+FROM events event
+WHERE event.business_id = ?business AND event.id = ?event
 
 -- name: find_revision
 -- How many changes an order has, and whether one of them was applied before.
