@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -78,4 +79,19 @@ func TestChangedOrderHasTheLatestPrepTime(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 11.0, change(2))
+}
+
+func TestLateRepeatOfChangedOrderLeavesNoTrace(t *testing.T) {
+	h := newFollowUpHarness(t)
+	id := h.arrive("L-1", partnerDelivery)
+	const twoCurries, threeCurries = `{"ref_id":"curry","price":5,"quantity":2}`, `{"ref_id":"curry","quantity":3}`
+	_, err := h.change("L-1", "c-1", twoCurries)
+	require.NoError(t, err)
+	for n, items := range []string{oneCurry, twoCurries, threeCurries} {
+		again := h.arrival("L-1", "b", items, partnerDelivery).Draft
+		require.NoError(t, orders.New(h.db).RecordRepeat(t.Context(), h.business, id, "platform:b", again))
+		found, err := consolelists.New(h.db).OrderRepeats(t.Context(), h.business, id)
+		require.NoError(t, err)
+		require.Len(t, found, n/2, items)
+	}
 }

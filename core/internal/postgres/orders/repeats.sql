@@ -1,3 +1,10 @@
+-- name: original
+-- The placed order of an order that was changed since.
+SELECT event.body
+FROM orders
+JOIN events event ON event.business_id = orders.business_id AND event.id = orders.placed_event
+WHERE orders.business_id = ?business AND orders.id = ?order AND orders.updated_event IS NOT NULL
+
 -- name: store_of
 -- The store of a platform's order.
 SELECT store.ref_id
