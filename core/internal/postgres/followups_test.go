@@ -105,6 +105,27 @@ func TestCourierReportsWaitForTheirOrder(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 
+func TestCourierMayHaveTheSameStateAgain(t *testing.T) {
+	h := newFollowUpHarness(t)
+	asha := order.Rider{Name: "Asha", Phone: "4155550100"}
+	sent := []order.RiderStatus{order.Assigned, order.Unassigned, order.Assigned}
+	for _, status := range sent {
+		for range 2 { // each report is repeated
+			_, err := h.report("A-1", status, asha)
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, 3, h.waiting())
+	for range 2 {
+		_, err := h.change("A-1", "c-1", oneCurry)
+		require.NoError(t, err)
+		_, err = h.release("A-1")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 5, h.waiting(), "a release and a change wait once")
+	require.Equal(t, sent, h.history(h.arrive("A-1", partnerDelivery)))
+}
+
 func TestCourierOfMerchantDeliveryIsIgnoredWithReason(t *testing.T) {
 	h := newFollowUpHarness(t)
 	_, err := h.report("M-1", order.Assigned, order.Rider{})

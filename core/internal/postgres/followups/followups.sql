@@ -14,8 +14,17 @@ FROM orders
 WHERE orders.business_id = ?business AND orders.platform = ?platform AND orders.platform_order_id = ?ref
 
 -- name: count_waiting
--- How many follow-ups wait for an order, and how many of them have the same content.
-SELECT count(*), count(*) FILTER (WHERE content = ?content)
+-- How many follow-ups wait for an order, and whether one is a repeat of them. A courier may have the same state twice,
+-- with another one between: its report repeats only the newest of them.
+SELECT
+    count(*),
+    coalesce(
+        CASE
+            WHEN ?courier THEN (array_agg(content ORDER BY id DESC))[1] = ?content
+            ELSE bool_or(content = ?content)
+        END,
+        false
+    )
 FROM pending_follow_ups
 WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
 

@@ -109,13 +109,15 @@ func (s Store) wait(ctx context.Context, business core.BusinessID, f order.Follo
 	now := s.db.Clock().Now()
 	args := postgres.Args{"business": business, "platform": f.Platform, "ref": f.PlatformOrderID,
 		"id": core.NewID(now), "content": string(content), "now": now}
-	var all, same int
+	var all int
+	var repeated bool
 	err = s.db.Bun().QueryRowContext(ctx, queries.With("count_waiting", postgres.Args{"business": business,
-		"platform": f.Platform, "ref": f.PlatformOrderID, "content": string(content)})).Scan(&all, &same)
+		"platform": f.Platform, "ref": f.PlatformOrderID, "content": string(content),
+		"courier": f.Courier != nil})).Scan(&all, &repeated)
 	switch {
 	case err != nil:
 		return fmt.Errorf("counting follow-ups: %w", err)
-	case same > 0:
+	case repeated:
 		return nil
 	case all >= maxWaiting:
 		return core.Errorf(core.Conflict, "%d messages already wait for this order, the maximum", maxWaiting)
