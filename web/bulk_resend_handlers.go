@@ -35,6 +35,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	job.Actor = caller.Actor()
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}

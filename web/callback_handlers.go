@@ -225,7 +225,7 @@ func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) (
 }
 
 func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []byte) (order.PlaceResult, error) {
-	body, err := callback.ResolveStore(c.UserContext(), s.PlatformStores, caller, body)
+	body, err := callback.ResolveStore(c.UserContext(), s.PlatformStores, s.Orders, caller, body)
 	if err != nil {
 		return order.PlaceResult{}, err
 	}

@@ -32,6 +32,7 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	job.Actor = caller.Actor()
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}

@@ -94,6 +94,8 @@ type Orders interface {
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, refused order.Rejection) error
+	// StoreOf returns the ref_id of the store of a platform's order, or "" if the hub does not have the order.
+	StoreOf(ctx context.Context, business core.BusinessID, platform, platformOrderID string) (string, error)
 	// RecordRepeat records a repeat of an order, if its content differs.
 	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
 	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error

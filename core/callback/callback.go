@@ -21,6 +21,12 @@ type PlatformStores interface {
 	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
 }
 
+// PlacedOrders finds stored orders by the ids of platforms.
+type PlacedOrders interface {
+	// StoreOf returns the ref_id of the store of an order, or "" if the hub does not have the order.
+	StoreOf(ctx context.Context, business core.BusinessID, platform, platformOrderID string) (string, error)
+}
+
 // Intake accepts orders. An order is durable when Place returns.
 type Intake interface {
 	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
@@ -28,6 +34,7 @@ type Intake interface {
 
 // Orders changes orders, and records those that the hub did not accept.
 type Orders interface {
+	PlacedOrders
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, rejected order.Rejection) error
 	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
@@ -159,7 +166,7 @@ func refused(text string, err error) (string, error) {
 
 // place stores an order. It notifies the platform of an order that names an unknown store.
 func (d Desk) place(ctx context.Context, caller relay.Caller, body []byte) error {
-	resolved, err := ResolveStore(ctx, d.Stores, caller, body)
+	resolved, err := ResolveStore(ctx, d.Stores, d.Orders, caller, body)
 	if err == nil {
 		err = d.placeResolved(ctx, caller, resolved)
 	}
@@ -192,17 +199,29 @@ func (d Desk) placeResolved(ctx context.Context, caller relay.Caller, body []byt
 	return nil
 }
 
-// ResolveStore adds the store's ref_id to an order with the aggregator's id of the store.
-func ResolveStore(ctx context.Context, stores PlatformStores, caller relay.Caller, body []byte) ([]byte, error) {
+// ResolveStore adds the store's ref_id to an order with the aggregator's id of the store. A repeat of a stored order
+// has the store of that order if the id is no longer known.
+func ResolveStore(ctx context.Context, stores PlatformStores, orders PlacedOrders, caller relay.Caller,
+	body []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	var named struct {
-		RefID      string `json:"store_ref_id"`
-		PlatformID string `json:"platform_store_id"`
+		OrderID    core.Identifier `json:"platform_order_id"`
+		RefID      string          `json:"store_ref_id"`
+		PlatformID string          `json:"platform_store_id"`
 	}
 	if err := json.Unmarshal(body, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
 		return body, nil // order.Decode reports the error
 	}
 	ref, err := stores.StoreRef(ctx, caller.Business, caller.Platform, named.PlatformID)
+	if core.CodeOf(err) == core.NotFound {
+		stored, failed := orders.StoreOf(ctx, caller.Business, caller.Platform, string(named.OrderID))
+		switch {
+		case failed != nil: // the aggregator resends the order
+			err = failed
+		case stored != "":
+			ref, err = stored, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

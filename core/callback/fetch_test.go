@@ -19,7 +19,7 @@ type desk struct {
 	message              relay.Message
 	readErr, placeErr    error
 	cancelErr, settleErr error
-	followErr            error
+	followErr, knownErr  error
 	placed, finished     []string
 	rejected             []order.Rejection
 	notified             []string
@@ -71,6 +71,14 @@ func (d *desk) StoreRef(_ context.Context, _ core.BusinessID, _, id string) (str
 	return "", core.Errorf(core.NotFound, "no store %s", id)
 }
 
+// StoreOf knows the order L-2 alone.
+func (d *desk) StoreOf(_ context.Context, _ core.BusinessID, _, id string) (string, error) {
+	if id == "L-2" {
+		return "s1", d.knownErr
+	}
+	return "", d.knownErr
+}
+
 func (d *desk) Reject(_ context.Context, _ relay.Caller, r relay.OrderAcknowledgePayload) error {
 	d.notified = append(d.notified, r.PlatformOrderID)
 	return nil
@@ -114,6 +122,9 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		"an unknown store": {desk{message: relay.Message{
 			Order: []byte(`{"platform_order_id":"L-1","platform_store_id":"gone"}`)}}, relay.OutcomeFailed,
 			"no store gone"},
+		"an unknown store of an order that may be stored": {desk{message: relay.Message{
+			Order: []byte(`{"platform_order_id":"L-1","platform_store_id":"gone"}`)}, knownErr: unavailable},
+			relay.OutcomeRetry, "storing the fetched content failed: full"},
 		"a rejected response": {desk{readErr: core.Errorf(core.Invalid, "no order")}, relay.OutcomeFailed, "no order"},
 		"a crashed plugin": {desk{readErr: core.Errorf(core.Internal, "crashed")}, relay.OutcomeRetry,
 			"storing the fetched content failed: crashed"},
@@ -141,6 +152,16 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		}
 		require.Equal(t, name == "an unknown store", len(row.desk.notified) == 1, name)
 	}
+}
+
+func TestRepeatedOrderNeedsNoStoreMapping(t *testing.T) {
+	d := &desk{message: relay.Message{Order: []byte(`{"platform":"x","platform_order_id":"L-2",` +
+		`"platform_store_id":"gone","items":[{"ref_id":"a","quantity":1}]}`)}}
+	outcome, err := d.fetches().Interpret(t.Context(), fetch, nil, relay.Response{})
+	require.NoError(t, err)
+	require.Equal(t, relay.OutcomeDone, outcome.State, outcome.Message)
+	require.Equal(t, []string{"linked L-2 platform:linked"}, d.placed)
+	require.Empty(t, d.notified)
 }
 
 func TestLostFetchesAreRejectedOrders(t *testing.T) {

@@ -17,6 +17,8 @@ type OutOfStockReport struct {
 	AllowEdit bool   // the platform may let the customer change the order
 	Items     []OutOfStockItem
 	Actor     string // who reports it, such as key:pos
+
+	positions []int // of the items in the request, for errors; nil: no null was between them
 }
 
 // OutOfStockItem is an item or option that is out of stock.
@@ -37,7 +39,15 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return OutOfStockReport{}, err
 	}
-	sent.Items = slices.DeleteFunc(sent.Items, func(item jsontext.Value) bool { return item.Kind() == 'n' })
+	var positions []int
+	if isNull := func(item jsontext.Value) bool { return item.Kind() == 'n' }; slices.ContainsFunc(sent.Items, isNull) {
+		for i, item := range sent.Items {
+			if !isNull(item) {
+				positions = append(positions, i)
+			}
+		}
+		sent.Items = slices.DeleteFunc(sent.Items, isNull)
+	}
 	var v core.Violations
 	request := fieldPath{v: &v}
 	if sent.OrderID == 0 && sent.Reference == "" {
@@ -58,9 +68,9 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	}, len(sent.Items))
 	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
 	s := OutOfStockReport{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit,
-		Items: make([]OutOfStockItem, len(items))}
+		Items: make([]OutOfStockItem, len(items)), positions: positions}
 	for i, item := range items {
-		at := core.Object{Array: "items_oos", Index: i, RefID: string(item.RefID)}
+		at := core.Object{Array: "items_oos", Index: s.position(i), RefID: string(item.RefID)}
 		if failures[i] != nil {
 			v.AddFailure(at, sent.Items[i], failures[i])
 			continue
@@ -71,6 +81,14 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 		s.Items[i] = OutOfStockItem{int64(item.ID), string(item.RefID)}
 	}
 	return s, v.Err()
+}
+
+// position returns the index in the request of an item.
+func (s *OutOfStockReport) position(i int) int {
+	if s.positions == nil {
+		return i
+	}
+	return s.positions[i]
 }
 
 // Resolve finds the reported items and options in the order and completes their ids. It returns Invalid if the order
@@ -89,7 +107,7 @@ func (s *OutOfStockReport) Resolve(relay Relay, state State) error {
 	var v core.Violations
 	for i := range s.Items {
 		if !s.Items[i].findIn(ordered) {
-			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "",
+			at, field, rule := core.Object{Array: "items_oos", Index: s.position(i), RefID: s.Items[i].RefID}, "",
 				"the order has no such item"
 			if at.RefID == "" {
 				field, rule = "upipr_id", fmt.Sprintf("%d: %s", s.Items[i].ID, rule)

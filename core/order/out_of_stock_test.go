@@ -23,7 +23,7 @@ func TestOutOfStockReportsAcceptRealPOSForms(t *testing.T) {
 		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`: {
 			Reference: "4471", Items: []OutOfStockItem{{0, "12"}}},
 		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`: {
-			Reference: "1", Items: []OutOfStockItem{{0, "dal"}}},
+			Reference: "1", Items: []OutOfStockItem{{0, "dal"}}, positions: []int{1}},
 	} {
 		got, err := DecodeOutOfStockReport([]byte(body))
 		require.NoError(t, err, body)
@@ -39,6 +39,8 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 			"order_ref_id is required",
 		`{"order_upipr_id":1}`: "items_oos must have at least one item",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal"},{"ref_id":null}]}`: "items_oos[1]: ref_id is required",
+		`{"order_upipr_id":1,"items_oos":[null,{"ref_id":"dal"},null,{}]}`:    "items_oos[3]: ref_id is required",
+		`{"order_upipr_id":1,"items_oos":[null,{"ref_id":"dal"},7]}`:          "items_oos[2]: must be an object",
 		`{"order_upipr_id":1,"items_oos":[null]}`:                             "items_oos must have at least one item",
 		`{"order_upipr_id":1,"items_oos":[7]}`:                                "items_oos[0]: must be an object",
 		`{"order_upipr_id":1,"allow_edit":"yes","items_oos":[]}`: "allow_edit must be " +
@@ -71,6 +73,9 @@ func TestReportedItemsMustBelongToTheOrder(t *testing.T) {
 	require.EqualError(t, err, `items_oos[1] (ref_id "naan"): the order has no such item (and 1 more)`)
 	require.EqualError(t, (&OutOfStockReport{Items: []OutOfStockItem{{8, ""}}}).Resolve(placed, Placed),
 		"items_oos[0]: upipr_id 8: the order has no such item")
+	s, err = DecodeOutOfStockReport([]byte(`{"order_upipr_id":1,"items_oos":[null,{"ref_id":"naan"}]}`))
+	require.NoError(t, err)
+	require.EqualError(t, s.Resolve(placed, Placed), `items_oos[1] (ref_id "naan"): the order has no such item`)
 	for _, state := range []State{Completed, Cancelled} {
 		require.Equal(t, core.Conflict, core.CodeOf(s.Resolve(placed, state)))
 	}

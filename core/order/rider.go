@@ -88,11 +88,14 @@ func invalidField(field, code, rule string) error {
 
 // Move returns the delivery after a status, and whether it changed. A repeated status changes nothing, unless it adds
 // unknown details of the rider. UNASSIGNED and NO-RIDER-FOUND remove the rider. ASSIGNED to another rider is Invalid
-// unless one of them came between. Any other status keeps the assigned rider, even if it names another. Any status
-// after DELIVERED is a Conflict.
+// unless one of them came between. Any other status keeps the assigned rider, even if it names another. After DELIVERED
+// nothing changes, and any other status is a Conflict.
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
-	if d.Status == Delivered && to != Delivered {
-		return d, false, errDelivered
+	if d.Status == Delivered {
+		if to != Delivered {
+			return d, false, errDelivered
+		}
+		return d, false, nil
 	}
 	if to == Unassigned || to == NoRiderFound { // the rider is removed, even if the request names one
 		return Delivery{Status: to}, d.Status != to, nil

@@ -283,3 +283,26 @@ func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
 		f.tenant.ID, "mars")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
+
+func TestRepeatedOrderIsKnownWithoutItsStoreMapping(t *testing.T) {
+	f := newRelayClient(t, nil)
+	key := "Bearer " + f.newCallbackKey("b")
+	mapped := func(id string) {
+		f.ok("POST", storesRoute+"?wait=10", fmt.Sprintf(
+			`{"stores":[{"ref_id":"s1","platform_data":[{"name":"b","platform_store_id":%q}]}]}`, id))
+	}
+	mapped("R-7")
+	first := f.callBack("b", "order", key, `{"orderId":"B-11","dish":"dal","store":"R-7"}`)
+	require.Equal(t, 200, first.status, first.text)
+	mapped("R-8")
+	again := f.callBack("b", "order", key, `{"orderId":"B-11","dish":"dal","store":"R-7"}`)
+	require.Equal(t, 200, again.status, again.text)
+	require.Equal(t, "the order already exists and was not changed", again.message())
+	require.Equal(t, first.body["order_id"], again.body["order_id"])
+	requireEnvelope(t, f.callBack("b", "order", key, `{"orderId":"B-12","dish":"dal","store":"R-7"}`), 404,
+		`platform_store_id "R-7"`)
+	var rejected []string
+	require.NoError(t, f.hub.db.Bun().NewRaw(`SELECT platform_order_id FROM rejected_orders UNION ALL
+		SELECT ordering_key FROM calls WHERE order_id = 0`).Scan(t.Context(), &rejected))
+	require.Equal(t, []string{"B-12", "refusal:b/B-12"}, rejected)
+}

@@ -233,3 +233,15 @@ func TestOrderRetryIsLimitedToTheCurrentDay(t *testing.T) {
 	c.clock.Advance(time.Second)
 	require.Equal(t, 200, c.retry(now, c.clock.Now()).status, "the sliding hour has a place again")
 }
+
+func TestJobsThatResendRecordWhoAskedForThem(t *testing.T) {
+	c := newRetryClient(t, nil)
+	retried := c.retry(c.clock.Now().Add(-time.Hour), c.clock.Now())
+	resent := c.ok("POST", deliveriesRoute+"retry/", `{"filter":{}}`)
+	for _, job := range []apiResponse{retried, resent} {
+		var actor string
+		require.NoError(t, c.hub.db.Bun().NewRaw(`SELECT actor FROM jobs WHERE id = ?`,
+			job.body["reference"]).Scan(t.Context(), &actor), job.text)
+		require.Equal(t, "key:pos", actor)
+	}
+}

@@ -2,13 +2,16 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/customer"
+	"github.com/servery-hub/servery/core/internal/postgres/followups"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
 )
 
 // useKey replaces the customer key of the business, and makes the intake read it.
@@ -45,6 +48,31 @@ func TestOrdersWithoutHashesAreFoundAfterBackfill(t *testing.T) {
 	require.Equal(t, 2, c.erasures()[0].Erased)
 	require.False(t, c.erasures()[0].DoneAt.IsZero())
 	require.Empty(t, leaks(t, c.db))
+}
+
+func TestChangeWithoutCustomerKeyIsBackfilled(t *testing.T) {
+	c := newCustomerHarness(t)
+	ctx := context.Background()
+	var key []byte
+	pgtest.Row(t, c.db, &key, `SELECT customer_key FROM businesses WHERE id = ?`, c.business)
+	id := c.order("b", person(canaryPhone))
+	change := func(change, phone string) error {
+		c.clock.Advance(time.Second)
+		_, err := followups.New(c.db, c.riders).Apply(ctx, c.business, order.FollowUp{Platform: "b",
+			PlatformOrderID: "R-1", Update: &order.Update{ChangeID: change, Order: []byte(fmt.Sprintf(
+				`{"platform":"b","platform_order_id":"R-1","store_ref_id":"-","items":[%s],"customer":{"phone":%q}}`,
+				oneCurry, phone))}})
+		return err
+	}
+	c.useKey([]byte("not a sealed key"))
+	require.NoError(t, change("c-1", "(415) 555-1111"))
+	c.useKey(key)
+	require.NoError(t, change("c-2", "(415) 555-2222"))
+	require.NoError(t, c.store.Backfill(ctx))
+	for _, phone := range []string{canaryPhone, "(415) 555-1111", "(415) 555-2222"} {
+		require.Equal(t, []int64{id}, c.found(phone), phone)
+	}
+	require.Empty(t, c.found("(415) 555-3333"))
 }
 
 func TestExtentOfACustomerIsBounded(t *testing.T) {

@@ -105,6 +105,27 @@ func TestCourierReportsWaitForTheirOrder(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 
+func TestCourierMayHaveTheSameStateAgain(t *testing.T) {
+	h := newFollowUpHarness(t)
+	asha := order.Rider{Name: "Asha", Phone: "4155550100"}
+	sent := []order.RiderStatus{order.Assigned, order.Unassigned, order.Assigned}
+	for _, status := range sent {
+		for range 2 { // each report is repeated
+			_, err := h.report("A-1", status, asha)
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, 3, h.waiting())
+	for range 2 {
+		_, err := h.change("A-1", "c-1", oneCurry)
+		require.NoError(t, err)
+		_, err = h.release("A-1")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 5, h.waiting(), "a release and a change wait once")
+	require.Equal(t, sent, h.history(h.arrive("A-1", partnerDelivery)))
+}
+
 func TestCourierOfMerchantDeliveryIsIgnoredWithReason(t *testing.T) {
 	h := newFollowUpHarness(t)
 	_, err := h.report("M-1", order.Assigned, order.Rider{})
@@ -177,10 +198,15 @@ func TestReleaseIsPublishedOnceForEachOrder(t *testing.T) {
 }
 
 func (h *followUpHarness) change(ref, change, items string) (order.FollowUpResult, error) {
+	return h.changeWith(ref, change, items, "")
+}
+
+// changeWith changes an order, which has more fields than its items.
+func (h *followUpHarness) changeWith(ref, change, items, more string) (order.FollowUpResult, error) {
 	h.clock.Advance(time.Millisecond)
 	return h.store.Apply(context.Background(), h.business, order.FollowUp{Platform: "b", PlatformOrderID: ref,
 		Update: &order.Update{ChangeID: change, Order: []byte(fmt.Sprintf(
-			`{"platform":"b","platform_order_id":%q,"store_ref_id":"-","items":[%s]}`, ref, items))}})
+			`{"platform":"b","platform_order_id":%q,"store_ref_id":"-","items":[%s]%s}`, ref, items, more))}})
 }
 
 func TestChangesOfAnOrderAreBoundedAndRepeatable(t *testing.T) {

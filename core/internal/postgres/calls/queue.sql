@@ -216,3 +216,27 @@ FROM (
     FOR UPDATE
 ) leased
 WHERE queue.business_id = leased.business_id AND queue.ordering_key = leased.ordering_key
+
+-- name: needs_no_rejection
+-- Whether a rejection of an order is waiting, or the order is stored: then this is a repeat of it.
+SELECT
+    EXISTS (
+        SELECT 1
+        FROM calls
+        WHERE business_id = ?business AND ordering_key = ?ordering_key AND state = 'waiting'
+    )
+    OR EXISTS (
+        SELECT 1
+        FROM orders
+        WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
+    )
+
+-- name: accepted_since
+-- The positions of rejected orders that are stored.
+SELECT rejected.n
+FROM unnest(?businesses::bigint[], ?platforms::text[], ?refs::text[])
+    WITH ORDINALITY AS rejected (business_id, platform, platform_order_id, n)
+JOIN orders
+    ON orders.business_id = rejected.business_id
+    AND orders.platform = rejected.platform
+    AND orders.platform_order_id = rejected.platform_order_id

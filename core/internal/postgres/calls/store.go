@@ -70,7 +70,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 }
 
 // load adds the first calls and their orders to claimed ordering keys. It finishes keys without a waiting call, rider
-// locations that are no longer relevant, and calls whose order cannot be read.
+// locations that are no longer relevant, rejections of orders that were accepted since, and calls whose order cannot be
+// read.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
 	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
@@ -108,6 +109,13 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
+	}
+	calls, accepted, err := q.splitAccepted(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range accepted {
+		ended = append(ended, q.skipped(c))
 	}
 	return calls, q.Finish(ctx, owner, ended)
 }
@@ -156,8 +164,11 @@ func (l *loadedCall) relevant(c relay.Call) bool {
 func (q Store) skipped(c relay.Call) relay.Result {
 	result := relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
 		FinishedAt: q.db.Clock().Now()}
-	if c.Kind == relay.RiderLocation {
+	switch {
+	case c.Kind == relay.RiderLocation:
 		result.Message = "the order or its delivery has ended"
+	case isRejection(c):
+		result.Message = "the order was accepted when it was resent"
 	}
 	return result
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -46,31 +47,43 @@ func (s Store) Backfill(ctx context.Context) error {
 // backfillSome stores the hashes of a batch of orders, and returns their number.
 func (s Store) backfillSome(ctx context.Context, business core.BusinessID, x customer.Index) (n int, err error) {
 	err = s.db.InTx(ctx, func(tx bun.Conn) error {
-		var found []struct {
-			ID   int64  `bun:"id"`
-			Body []byte `bun:"body"`
-		}
-		if err := tx.NewRaw(queries.With("orders_without_hashes", postgres.Args{
-			"business": business, "limit": backfillBatch,
-		})).Scan(ctx, &found); err != nil {
+		ids, hashes, err := s.missingHashes(ctx, tx, business, x)
+		if err != nil {
 			return fmt.Errorf("reading orders without customer hashes: %w", err)
 		}
-		ids, hashes := make([]int64, len(found)), make([]string, len(found))
-		for i, o := range found {
-			body, err := s.db.Decompress(o.Body)
-			if err != nil {
-				return err
-			}
-			ids[i], hashes[i] = o.ID, x.ArrayOfOrder(body)
-		}
-		if n = len(ids); n == 0 {
+		if n = len(slices.Compact(slices.Clone(ids))); n == 0 {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE orders SET customer_hashes = hashed.hashes::bigint[]
-			FROM unnest(?::bigint[], ?::text[]) AS hashed (id, hashes)
-			WHERE orders.business_id = ? AND orders.id = hashed.id`,
-			postgres.Array(ids), postgres.Array(hashes), business)
+		_, err = tx.ExecContext(ctx, queries.With("store_hashes", postgres.Args{
+			"business": business, "orders": postgres.Array(ids), "hashes": postgres.Array(hashes),
+		}))
 		return err
 	})
 	return n, err
+}
+
+// missingHashes locks a batch of orders, and returns their ids with the hashes of their contents, sorted by id. An
+// order that was changed has several contents.
+func (s Store) missingHashes(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	x customer.Index) (ids []int64, hashes []string, err error) {
+	rows, err := tx.QueryContext(ctx, queries.With("orders_without_hashes", postgres.Args{
+		"business": business, "limit": backfillBatch,
+	}))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var stored []byte
+		if err := rows.Scan(&id, &stored); err != nil {
+			return nil, nil, err
+		}
+		body, err := s.db.Decompress(stored)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids, hashes = append(ids, id), append(hashes, x.ArrayOfOrder(body))
+	}
+	return ids, hashes, rows.Err()
 }

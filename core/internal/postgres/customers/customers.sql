@@ -62,15 +62,40 @@ JOIN stores store ON store.business_id = orders.business_id AND store.id = order
 ORDER BY orders.created_at DESC, orders.id DESC
 
 -- name: orders_without_hashes
--- Locks orders whose customer hashes are unknown, with their events. Another replica may work on them: then they are
--- skipped.
-SELECT orders.id, coalesce(event.body, '') AS body
-FROM orders
-LEFT JOIN events event ON event.business_id = orders.business_id AND event.id = orders.placed_event
-WHERE orders.business_id = ?business AND orders.customer_hashes IS NULL
-ORDER BY orders.id
-LIMIT ?limit
-FOR UPDATE OF orders SKIP LOCKED
+-- Locks orders whose customer hashes are unknown. Another replica may work on them: then they are skipped. Returns a
+-- row for the placed order and for each of its changes, because a change may name another customer.
+WITH
+unknown AS MATERIALIZED (
+    SELECT id, placed_event
+    FROM orders
+    WHERE business_id = ?business AND customer_hashes IS NULL
+    ORDER BY id
+    LIMIT ?limit
+    FOR UPDATE SKIP LOCKED
+)
+SELECT unknown.id, coalesce(event.body, '') AS body
+FROM unknown
+CROSS JOIN LATERAL (
+    SELECT unknown.placed_event AS id
+    UNION ALL
+    SELECT revision.event_id
+    FROM order_revisions revision
+    WHERE revision.business_id = ?business AND revision.order_id = unknown.id AND revision.event_id IS NOT NULL
+) content
+LEFT JOIN events event ON event.business_id = ?business AND event.id = content.id
+ORDER BY unknown.id
+
+-- name: store_hashes
+-- Stores the hashes of orders. An order may have several rows of hashes.
+UPDATE orders
+SET customer_hashes = hashed.hashes
+FROM (
+    SELECT content.id, coalesce(array_agg(DISTINCT hash.value) FILTER (WHERE hash.value IS NOT NULL), '{}') AS hashes
+    FROM unnest(?orders::bigint[], ?hashes::text[]) AS content (id, hashes)
+    LEFT JOIN LATERAL unnest(content.hashes::bigint[]) AS hash (value) ON true
+    GROUP BY content.id
+) hashed
+WHERE orders.business_id = ?business AND orders.id = hashed.id
 
 -- name: extent
 -- How many orders and calls match a condition, up to a number of orders.

@@ -14,8 +14,17 @@ FROM orders
 WHERE orders.business_id = ?business AND orders.platform = ?platform AND orders.platform_order_id = ?ref
 
 -- name: count_waiting
--- How many follow-ups wait for an order, and how many of them have the same content.
-SELECT count(*), count(*) FILTER (WHERE content = ?content)
+-- How many follow-ups wait for an order, and whether one is a repeat of them. A courier may have the same state twice,
+-- with another one between: its report repeats only the newest of them.
+SELECT
+    count(*),
+    coalesce(
+        CASE
+            WHEN ?courier THEN (array_agg(content ORDER BY id DESC))[1] = ?content
+            ELSE bool_or(content = ?content)
+        END,
+        false
+    )
 FROM pending_follow_ups
 WHERE business_id = ?business AND platform = ?platform AND platform_order_id = ?ref
 
@@ -83,10 +92,20 @@ WHERE orders.business_id = ?business AND orders.id = ?order
 -- include: order_of
 FOR UPDATE OF orders
 
--- name: read_event
-SELECT body
-FROM events
-WHERE business_id = ?business AND id = ?event
+-- name: present
+-- The present content of a locked order, and its preparation time. A statement that waited for the lock would not see
+-- the states stored meanwhile.
+SELECT
+    event.body,
+    (
+        SELECT step.prep_time_mins
+        FROM order_states step
+        WHERE step.business_id = ?business AND step.order_id = ?order AND step.prep_time_mins IS NOT NULL
+        ORDER BY step.n DESC
+        LIMIT 1
+    )
+FROM events event
+WHERE event.business_id = ?business AND event.id = ?event
 
 -- name: find_revision
 -- How many changes an order has, and whether one of them was applied before.
@@ -112,8 +131,10 @@ SET
     updated_event = ?event,
     flags = ?flags,
     updated_at = ?now,
+    scheduled_for = to_timestamp(nullif(?due, 0) / 1000.0),
+    -- Empty: the customer key could not be opened. Then the hashes of the order are unknown until the backfill.
     customer_hashes = CASE
-        WHEN customer_hashes IS NOT NULL
-            THEN ARRAY(SELECT DISTINCT unnest(customer_hashes || ?hashes::bigint[]) ORDER BY 1)
+        WHEN customer_hashes IS NOT NULL AND ?hashes <> ''
+            THEN ARRAY(SELECT DISTINCT unnest(customer_hashes || nullif(?hashes, '')::bigint[]) ORDER BY 1)
     END
 WHERE business_id = ?business AND id = ?order

@@ -14,7 +14,7 @@ import (
 
 // applyRelease publishes that the kitchen may prepare an order, once.
 func (s Store) applyRelease(ctx context.Context, to target, f order.FollowUp) (text string, err error) {
-	err = outbox.RunKeyed(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
+	err = s.run(ctx, to, f, func(tx bun.Conn, box *outbox.Outbox) error {
 		text = "the order is released"
 		locked, err := s.read(ctx, tx, queries.With("lock_order", to.args()), to)
 		if err != nil {
@@ -25,7 +25,7 @@ func (s Store) applyRelease(ctx context.Context, to target, f order.FollowUp) (t
 		if err != nil {
 			return err
 		}
-		first, err := s.recordIn(ctx, tx, to, f, "")
+		first, err := s.record(ctx, tx, to, f, "")
 		if err != nil {
 			return err
 		}

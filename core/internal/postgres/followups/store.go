@@ -15,6 +15,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -27,6 +28,8 @@ var queries = postgres.MustLoadQueries(files)
 // Riders stores the statuses of couriers.
 type Riders interface {
 	Update(ctx context.Context, update order.RiderUpdate) (changed bool, err error)
+	// UpdateIn is Update in a transaction of outbox.RunKeyed.
+	UpdateIn(ctx context.Context, tx bun.Conn, box *outbox.Outbox, update order.RiderUpdate) (changed bool, err error)
 }
 
 // Store stores follow-ups of platforms.
@@ -43,7 +46,8 @@ type target struct {
 	business core.BusinessID
 	id       int64
 	mode     order.DeliveryMode
-	waiting  bool // others wait for it
+	waiting  bool    // others wait for it
+	row      core.ID // of a follow-up that waited; zero: it did not wait
 }
 
 // Apply applies a follow-up; what it changes is durable when it returns. If the order is unknown, the follow-up is
@@ -105,13 +109,15 @@ func (s Store) wait(ctx context.Context, business core.BusinessID, f order.Follo
 	now := s.db.Clock().Now()
 	args := postgres.Args{"business": business, "platform": f.Platform, "ref": f.PlatformOrderID,
 		"id": core.NewID(now), "content": string(content), "now": now}
-	var all, same int
+	var all int
+	var repeated bool
 	err = s.db.Bun().QueryRowContext(ctx, queries.With("count_waiting", postgres.Args{"business": business,
-		"platform": f.Platform, "ref": f.PlatformOrderID, "content": string(content)})).Scan(&all, &same)
+		"platform": f.Platform, "ref": f.PlatformOrderID, "content": string(content),
+		"courier": f.Courier != nil})).Scan(&all, &repeated)
 	switch {
 	case err != nil:
 		return fmt.Errorf("counting follow-ups: %w", err)
-	case same > 0:
+	case repeated:
 		return nil
 	case all >= maxWaiting:
 		return core.Errorf(core.Conflict, "%d messages already wait for this order, the maximum", maxWaiting)
@@ -147,7 +153,6 @@ func (s Store) Sweep(ctx context.Context) error {
 type waitingFollowUp struct {
 	target
 	order.FollowUp
-	rowID   core.ID
 	content string
 }
 
@@ -156,19 +161,26 @@ const maxApplied = 1000
 
 func (s Store) applyWaiting(ctx context.Context, only any) error {
 	list, err := postgres.Collect(ctx, s.db.Bun(), "looking for follow-ups of orders", func(w *waitingFollowUp) []any {
-		return []any{&w.business, &w.Platform, &w.PlatformOrderID, &w.rowID, &w.content, &w.id, &w.mode}
+		return []any{&w.business, &w.Platform, &w.PlatformOrderID, &w.row, &w.content, &w.id, &w.mode}
 	}, bun.SafeQuery(queries.With("waiting", postgres.Args{"only": only, "most": maxApplied})))
 	if err != nil {
 		return err
 	}
 	var failed error
+	var left target // the order whose other follow-ups wait until the first can be applied
 	for _, w := range list {
-		failed = errors.Join(failed, s.applyStored(ctx, w))
+		if w.business == left.business && w.id == left.id {
+			continue
+		}
+		if err := s.applyStored(ctx, w); err != nil {
+			failed, left = errors.Join(failed, err), w.target
+		}
 	}
 	return failed
 }
 
-// applyStored applies a follow-up that waited. If the order does not allow it, it is recorded as ignored.
+// applyStored applies a follow-up that waited. If the order does not allow it, it is recorded as ignored. Several
+// calls may apply the follow-ups of an order: each follow-up is applied once, after those before it.
 func (s Store) applyStored(ctx context.Context, w waitingFollowUp) error {
 	if err := json.Unmarshal([]byte(w.content), &w.FollowUp); err != nil {
 		return fmt.Errorf("reading a follow-up: %w", err)
@@ -176,20 +188,46 @@ func (s Store) applyStored(ctx context.Context, w waitingFollowUp) error {
 	_, err := s.apply(ctx, w.target, w.FollowUp)
 	switch core.CodeOf(err) {
 	case core.Conflict, core.Invalid, core.NotFound:
-		if w.Update != nil { // recorded as a rejected revision
-			err = nil
-			break
+		why := core.PublicMessage(err)
+		return s.run(ctx, w.target, w.FollowUp, func(tx bun.Conn, _ *outbox.Outbox) error {
+			if w.Update != nil { // recorded as a rejected revision
+				return nil
+			}
+			_, err := s.record(ctx, tx, w.target, w.FollowUp, why)
+			return err
+		})
+	}
+	return err
+}
+
+// run runs the transaction that applies a follow-up. It does nothing for a waiting one that was applied since.
+func (s Store) run(ctx context.Context, to target, f order.FollowUp,
+	apply func(tx bun.Conn, box *outbox.Outbox) error) error {
+	return outbox.RunKeyed(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		claimed, err := s.claim(ctx, tx, to, f)
+		if err != nil || !claimed {
+			return err
 		}
-		err = s.record(ctx, w.target, w.FollowUp, core.PublicMessage(err))
+		return apply(tx, box)
+	})
+}
+
+// claim deletes a waiting follow-up in the transaction that applies it, and reports whether it was still waiting.
+// The lock of its order makes other transactions wait. It comes first, as in all transactions that have both.
+func (s Store) claim(ctx context.Context, tx bun.Conn, to target, f order.FollowUp) (bool, error) {
+	if to.row == (core.ID{}) {
+		return true, nil
 	}
+	if _, err := s.read(ctx, tx, queries.With("lock_order", to.args()), to); err != nil {
+		return false, err
+	}
+	deleted, err := tx.ExecContext(ctx, queries.With("drop_waiting", postgres.Args{"business": to.business,
+		"platform": f.Platform, "ref": f.PlatformOrderID, "id": to.row}))
 	if err != nil {
-		return err
+		return false, fmt.Errorf("removing a follow-up: %w", err)
 	}
-	if _, err := s.db.Bun().ExecContext(ctx, queries.With("drop_waiting", postgres.Args{"business": w.business,
-		"platform": w.Platform, "ref": w.PlatformOrderID, "id": w.rowID})); err != nil {
-		return fmt.Errorf("removing a follow-up: %w", err)
-	}
-	return nil
+	rows, err := deleted.RowsAffected()
+	return rows > 0, err
 }
 
 // apply applies a follow-up to its order, and returns its outcome for people.
@@ -205,24 +243,35 @@ func (s Store) apply(ctx context.Context, to target, f order.FollowUp) (string, 
 
 func (s Store) applyCourier(ctx context.Context, to target, f order.FollowUp) (string, error) {
 	if why := order.CourierIgnored(to.mode); why != "" {
-		return "nothing to do: " + why, s.record(ctx, to, f, why)
+		return "nothing to do: " + why, s.run(ctx, to, f, func(tx bun.Conn, _ *outbox.Outbox) error {
+			_, err := s.record(ctx, tx, to, f, why)
+			return err
+		})
 	}
-	changed, err := s.riders.Update(ctx, f.Courier.Update(to.business, to.id, f.Platform))
+	changed, err := s.updateRider(ctx, to, f)
 	if err != nil || changed {
 		return "the courier's state is stored", err
 	}
 	return "the courier's state is known already, nothing changed", nil
 }
 
-// record records why a follow-up changed nothing, or "" if it did.
-func (s Store) record(ctx context.Context, to target, f order.FollowUp, note string) error {
-	_, err := s.recordIn(ctx, s.db.Bun(), to, f, note)
-	return err
+// updateRider stores the status of a courier. A report that did not wait shares a transaction with others.
+func (s Store) updateRider(ctx context.Context, to target, f order.FollowUp) (changed bool, err error) {
+	update := f.Courier.Update(to.business, to.id, f.Platform)
+	if to.row == (core.ID{}) {
+		return s.riders.Update(ctx, update)
+	}
+	err = s.run(ctx, to, f, func(tx bun.Conn, box *outbox.Outbox) (err error) {
+		changed, err = s.riders.UpdateIn(ctx, tx, box, update)
+		return err
+	})
+	return changed, err
 }
 
-// recordIn is record in a transaction. It reports whether nothing of the kind was recorded before.
-func (s Store) recordIn(ctx context.Context, in bun.IDB, to target, f order.FollowUp, note string) (bool, error) {
-	stored, err := in.ExecContext(ctx, queries.With("record", postgres.Args{"business": to.business,
+// record records why a follow-up changed nothing, or "" if it did. It reports whether nothing of the kind was recorded
+// before.
+func (s Store) record(ctx context.Context, tx bun.Conn, to target, f order.FollowUp, note string) (bool, error) {
+	stored, err := tx.ExecContext(ctx, queries.With("record", postgres.Args{"business": to.business,
 		"order": to.id, "kind": f.Kind(), "note": note, "actor": f.Actor(), "now": s.db.Clock().Now()}))
 	if err != nil {
 		return false, fmt.Errorf("recording a follow-up: %w", err)

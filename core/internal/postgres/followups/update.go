@@ -3,6 +3,7 @@ package followups
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
@@ -41,7 +42,7 @@ func (s Store) applyUpdate(ctx context.Context, to target, f order.FollowUp) (te
 		return "", unpriced
 	}
 	var rejected error
-	err = outbox.RunKeyed(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) (err error) {
+	err = s.run(ctx, to, f, func(tx bun.Conn, box *outbox.Outbox) (err error) {
 		text, rejected = "the order is changed", unpriced
 		if r.order, err = s.read(ctx, tx, queries.With("lock_order", to.args()), to); err != nil {
 			return err
@@ -115,6 +116,8 @@ func (s Store) revise(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r re
 	if err != nil {
 		return err
 	}
+	details := &r.priced.Order.Details
+	details.PrepMinutes = before.Order.Details.PrepMinutes
 	now := s.db.Clock().Now()
 	summary := r.Update.Summarise(before, r.priced.Relay)
 	body, err := order.Updated(r.priced.Relay, r.order.State, summary)
@@ -128,25 +131,28 @@ func (s Store) revise(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r re
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("apply_revision", postgres.Args{"business": r.business,
-		"order": r.id, "event": event.ID, "flags": len(r.priced.Order.Details.Flags), "now": now,
-		"hashes": r.priced.Hashes})); err != nil {
+		"order": r.id, "event": event.ID, "flags": min(len(details.Flags), math.MaxInt16), "now": now,
+		"due": details.ScheduledFor(), "hashes": r.priced.Hashes})); err != nil {
 		return fmt.Errorf("changing an order: %w", err)
 	}
 	return box.Publish(ctx, tx, event)
 }
 
-// present returns the content of an order before its change.
-func (s Store) present(ctx context.Context, tx bun.Conn, r revision) (order.Relay, error) {
+// present returns the content of an order before its change, with its present preparation time.
+func (s Store) present(ctx context.Context, tx bun.Conn, r revision) (before order.Relay, err error) {
 	var stored []byte
-	if err := tx.QueryRowContext(ctx, queries.With("read_event", postgres.Args{"business": r.business,
-		"event": r.order.content})).Scan(&stored); err != nil {
-		return order.Relay{}, fmt.Errorf("reading the present content of an order: %w", err)
+	var prepMinutes *int64
+	if err := tx.QueryRowContext(ctx, queries.With("present", postgres.Args{"business": r.business, "order": r.id,
+		"event": r.order.content})).Scan(&stored, &prepMinutes); err != nil {
+		return before, fmt.Errorf("reading the present content of an order: %w", err)
 	}
 	body, err := s.db.Decompress(stored)
 	if err != nil {
-		return order.Relay{}, err
+		return before, err
 	}
-	return order.ReadRelay(body)
+	before, err = order.ReadRelay(body)
+	before.Order.Details.PrepMinutes = prepMinutes
+	return before, err
 }
 
 // storeRevision stores a change, or why it was rejected.

@@ -1,3 +1,17 @@
+-- name: original
+-- The placed order of an order that was changed since.
+SELECT event.body
+FROM orders
+JOIN events event ON event.business_id = orders.business_id AND event.id = orders.placed_event
+WHERE orders.business_id = ?business AND orders.id = ?order AND orders.updated_event IS NOT NULL
+
+-- name: store_of
+-- The store of a platform's order.
+SELECT store.ref_id
+FROM orders
+JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
+WHERE orders.business_id = ?business AND orders.platform = ?platform AND orders.platform_order_id = ?ref
+
 -- name: store_repeat
 -- Stores a repeat of an order with other content. The same differences increase a counter. An order whose personal
 -- data was erased differs from every repeat: none is stored.

@@ -66,26 +66,44 @@ func (r *Riders) UpdateLocation(ctx context.Context, location order.RiderLocatio
 // UpdateBatch stores statuses of riders in one transaction.
 func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []batch.Result[bool] {
 	return batch.SplitOnError(updates, func(updates []order.RiderUpdate) ([]batch.Result[bool], error) {
-		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, results: make([]batch.Result[bool], len(updates))}
-		err := outbox.RunKeyed(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
-			b.tx = tx
-			if err := b.read(); err != nil {
-				return err
-			}
-			if err := b.apply(); err != nil {
-				return err
-			}
-			if err := b.write(); err != nil {
-				return err
-			}
-			if err := box.QueueCalls(ctx, tx, b.calls); err != nil {
-				return err
-			}
-			return box.Publish(ctx, tx, b.events...)
+		var results []batch.Result[bool]
+		err := outbox.RunKeyed(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) (err error) {
+			results, err = r.updateIn(ctx, tx, box, updates)
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("storing %d statuses of riders: %w", len(updates), err)
 		}
-		return b.results, nil
+		return results, nil
 	})
+}
+
+// UpdateIn is Update in a transaction of outbox.RunKeyed, which makes it durable.
+func (r *Riders) UpdateIn(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
+	update order.RiderUpdate) (bool, error) {
+	update.Trace = core.TraceFromContext(ctx)
+	results, err := r.updateIn(ctx, tx, box, []order.RiderUpdate{update})
+	if err != nil {
+		return false, fmt.Errorf("storing a status of a rider: %w", err)
+	}
+	return results[0].Value, results[0].Err
+}
+
+// updateIn stores statuses of riders in a transaction.
+func (r *Riders) updateIn(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
+	updates []order.RiderUpdate) ([]batch.Result[bool], error) {
+	b := &riderBatch{ctx: ctx, tx: tx, db: r.db, updates: updates, results: make([]batch.Result[bool], len(updates))}
+	if err := b.read(); err != nil {
+		return nil, err
+	}
+	if err := b.apply(); err != nil {
+		return nil, err
+	}
+	if err := b.write(); err != nil {
+		return nil, err
+	}
+	if err := box.QueueCalls(ctx, tx, b.calls); err != nil {
+		return nil, err
+	}
+	return b.results, box.Publish(ctx, tx, b.events...)
 }
