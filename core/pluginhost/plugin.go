@@ -93,6 +93,8 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
 		return invoke(ctx, p, request{checkItemsCall, s, content}, func(ctx context.Context,
 			i *instance) ([]*sdk.Finding, error) {
+			ctx, cancel := context.WithTimeout(ctx, within) // the plugin reads its deadline
+			defer cancel()
 			return i.client.CheckMenu(ctx, s.call(), check)
 		})
 	})

@@ -30,7 +30,7 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 // CheckMenu returns the objects that break the aggregator's rules. A finding about an object that was not sent is a
 // Fault.
 func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
+	ctx, cancel := withDeadline(ctx)
 	defer cancel()
 	stream, err := c.menu.CheckItems(ctx)
 	if err != nil {
@@ -58,6 +58,14 @@ func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*F
 		return nil, err
 	}
 	return findings, nil
+}
+
+// withDeadline adds the deadline of a menu to a context that has none.
+func withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, limited := ctx.Deadline(); limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, menuDeadline)
 }
 
 // FindingEntity returns the kind of object that a finding is about: item, category, option_group, option or store.

@@ -47,6 +47,9 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		message = first.Description
 	case "refuse":
 		err = sdk.Refusef("%s", first.Description)
+	case "deadline":
+		until, _ := ctx.Deadline()
+		message = fmt.Sprint(time.Until(until) > 30*time.Second)
 	case "wait":
 		message, err = h.version, waitForFile(ctx, first.Description)
 	case "crash-late": // whether or not the caller still waits
