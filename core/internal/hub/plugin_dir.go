@@ -22,10 +22,11 @@ import (
 )
 
 // PluginDir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
-// database.
+// database. A plugin that is started for a test does not see the hidden directories.
 type PluginDir struct {
-	Dir string
-	DB  *postgres.DB
+	Dir    string
+	DB     *postgres.DB
+	Hidden []string // Database.SecretDirs
 }
 
 // ListedPlugin is a plugin with its state in the hubs.
@@ -85,7 +86,7 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = aggregator.RunStandalone(ctx, d.Dir, id, func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunStandalone(ctx, d.Dir, id, d.Hidden, func(plugin pluginhost.Plugin) error {
 		about = plugin.Description()
 		return nil
 	})
