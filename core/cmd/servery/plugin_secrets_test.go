@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 func TestCheckedSettingsRevealNoSecrets(t *testing.T) {
@@ -28,7 +30,14 @@ func TestCheckedSettingsRevealNoSecrets(t *testing.T) {
 	stdout, stderr := o.run("plugin", "install", source)
 	require.Equal(t, "plugin curious 1.0.0 is installed\n", stdout, stderr)
 	business := fmt.Sprintf("--business=%d", o.createBusiness())
-	_, stderr = o.run("platform", "set", business, "curious", fmt.Sprintf(`--settings={"read":%q}`, secret))
-	require.Contains(t, stderr, "no such file")
-	require.NotContains(t, stderr, "the key")
+	address, err := url.Parse(os.Getenv("SERVERY_DATABASE_URL"))
+	require.NoError(t, err)
+	require.Equal(t, "unix", address.Scheme)
+	require.FileExists(t, address.Path)
+	for _, file := range []string{secret, address.Path,
+		filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "curious", sdk.ManifestName)} {
+		_, stderr = o.run("platform", "set", business, "curious", fmt.Sprintf(`--settings={"read":%q}`, file))
+		require.Contains(t, stderr, "no such file")
+		require.NotContains(t, stderr, "the key")
+	}
 }

@@ -109,13 +109,16 @@ func (d *Database) Remedy(err error) error {
 const EmptyDatabase = "create an empty database (CREATE DATABASE … OWNER …), name it in SERVERY_DATABASE_URL, " +
 	"and run `servery migrate up`"
 
-// SecretDirs returns the directories that contain the hub's secrets on this machine: the data directory, and those of
-// a private PostgreSQL. It opens and creates nothing.
+// SecretDirs returns the directories that contain the hub's secrets on this machine. They are the data directory, those
+// of a private PostgreSQL, and that of the socket in the URL. It opens and creates nothing.
 func (c DatabaseConfig) SecretDirs() (dirs []string) {
 	if dir, err := filepath.Abs(c.DataDir); err == nil {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
 			dirs = append(dirs, dir)
 		}
+	}
+	if socket := postgres.SocketDir(c.URL); socket != "" {
+		dirs = append(dirs, socket)
 	}
 	return append(dirs, devpg.SecretDirs(c.DataDir)...)
 }

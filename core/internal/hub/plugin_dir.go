@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -22,12 +23,16 @@ import (
 )
 
 // PluginDir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
-// database. A plugin that is started for a test does not see the hidden directories.
+// database.
 type PluginDir struct {
 	Dir    string
 	DB     *postgres.DB
-	Hidden []string // Database.SecretDirs
+	Hidden []string // from plugins that are started for a test; see Database.SecretDirs
 }
+
+// hidden returns the directories that a plugin does not see when it is started for a test: those with secrets, and the
+// installed plugins.
+func (d PluginDir) hidden() []string { return append(slices.Clone(d.Hidden), d.Dir) }
 
 // ListedPlugin is a plugin with its state in the hubs.
 type ListedPlugin struct {
@@ -86,7 +91,7 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = aggregator.RunStandalone(ctx, d.Dir, id, d.Hidden, func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunStandalone(ctx, d.Dir, id, d.hidden(), func(plugin pluginhost.Plugin) error {
 		about = plugin.Description()
 		return nil
 	})

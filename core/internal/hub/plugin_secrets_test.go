@@ -32,3 +32,13 @@ func TestTestStartOfPluginSeesNoSecrets(t *testing.T) {
 		aggregator.PlatformChange{Platform: "second", Settings: []byte(settings)}, nil)
 	require.ErrorContains(t, err, "no such file")
 }
+
+func TestSecretDirsIncludeTheSocketOfTheDatabase(t *testing.T) {
+	data, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for url, want := range map[string][]string{"postgres://u:p@db.example/d": {data},
+		"unix://u:p@d/run/hub/.s.PGSQL.5432": {data, "/run/hub"},
+		"postgres://u@/d?host=/run/pg":       {data, "/run/pg"}} {
+		require.Equal(t, want, DatabaseConfig{URL: url, DataDir: data}.SecretDirs(), url)
+	}
+}
