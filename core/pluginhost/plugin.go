@@ -95,7 +95,11 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 			i *instance) ([]*sdk.Finding, error) {
 			ctx, cancel := context.WithTimeout(ctx, within) // the plugin reads its deadline
 			defer cancel()
-			return i.client.CheckMenu(ctx, s.call(), check)
+			findings, err := i.client.CheckMenu(ctx, s.call(), check)
+			if err == nil {
+				err = checkResult(i, &pb.FindingsChunk{Findings: findings})
+			}
+			return findings, err
 		})
 	})
 	for _, finding := range findings {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -51,4 +53,23 @@ func TestMenuCallsHaveTheTimeOfTheirCaller(t *testing.T) {
 	decision, err := client.PlanUnlist(t.Context(), &pb.UnlistRequest{StoreRefId: "s1"})
 	require.NoError(t, err)
 	require.Equal(t, "30s", decision.GetSkip())
+}
+
+// large is a plugin with large plans.
+type large struct{ minimal }
+
+func (large) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(&sdk.Plan{Body: make([]byte, sdk.MaxResult)})
+}
+
+func (large) PlanItemAction(context.Context, *pb.ItemActionRequest) (*sdk.Decision, error) {
+	return sdk.Send(&sdk.Plan{Body: make([]byte, sdk.MaxResult)})
+}
+
+func TestOnlyResultsAboutMenusAreLarge(t *testing.T) {
+	client, _ := serve(t, large{})
+	_, err := client.PlanItemAction(t.Context(), &pb.ItemActionRequest{})
+	require.NoError(t, err)
+	_, err = client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }

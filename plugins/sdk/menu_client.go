@@ -13,8 +13,11 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// maxFindings is the maximum size of the findings of one check, in bytes.
-const maxFindings = 16 << 20
+// Bounds of the findings of one check.
+const (
+	maxFindings     = 16 << 20 // bytes
+	maxFindingCount = 200_000
+)
 
 // Fault is the error for an invalid result of a plugin: one that does not match the request, or is too large.
 type Fault struct{ Message string }
@@ -50,6 +53,9 @@ func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*F
 					return &Fault{fmt.Sprintf("the plugin found fault with %s %q, which it was not asked about", entity,
 						finding.GetRefId())}
 				}
+			}
+			if len(findings)+len(chunk.GetFindings()) > maxFindingCount {
+				return &Fault{fmt.Sprintf("the plugin has more than %d findings", maxFindingCount)}
 			}
 			findings = append(findings, chunk.GetFindings()...)
 			return nil

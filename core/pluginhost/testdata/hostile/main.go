@@ -66,6 +66,8 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		message, err = startChild(first.RefId)
 	case "unknown-item":
 		return []*sdk.Finding{{RefId: "of-somebody-else", Rule: "x"}}, nil
+	case "finding-without-message":
+		return []*sdk.Finding{{RefId: first.RefId, Rule: "x"}}, nil
 	case "findings-without-end":
 		finding := &sdk.Finding{RefId: first.RefId, Rule: "x", Message: strings.Repeat("x", 1000)}
 		findings := make([]*sdk.Finding, 1<<20)
