@@ -52,6 +52,7 @@ type ListedHub struct {
 	Since      time.Time        `json:"since"`
 	Reason     string           `json:"reason,omitzero"` // the problem in this state
 	ReportedAt time.Time        `json:"told_at"`
+	Build      string           `json:"-"` // SHA-256 of the last manifest that was ready
 }
 
 // Groups returns the running hubs by version, state and reason.
@@ -143,7 +144,7 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 }
 
 func listedHub(h console.PluginHub) ListedHub {
-	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At}
+	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At, h.Build}
 }
 
 // stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
