@@ -229,7 +229,7 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
-	plan := func(order string) (*sdk.Decision, error) {
+	plan := func(order string) (Decision, error) {
 		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1},
 			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 	}

@@ -238,10 +238,16 @@ func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*
 	return sdk.Send(plan)
 }
 
-// Render crashes on the menu of one store, and never ends for others.
+// Render crashes on the menu of one store, waits for a file for some, and never ends for others.
 func (hostile) Render(ctx context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	if menu.GetStore().GetRefId() == "crash" {
 		os.Exit(3)
+	}
+	if file, waits := strings.CutPrefix(menu.GetStore().GetRefId(), "wait:"); waits {
+		if err := waitForFile(ctx, file); err != nil {
+			return nil, err
+		}
+		return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "PUT", Path: "/menu"})
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
