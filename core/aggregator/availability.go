@@ -30,15 +30,15 @@ func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action stri
 
 // planAvailability plans an availability change of a store, or of its items and options.
 func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, _, err := decodeAvailability(call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	subject.Store = p.StoreRefID
 	if w := p.Workload; w != nil {
 		if h.description(call.Plugin) != nil && !h.hasCapability(call.Plugin, sdk.CapabilityStoreBusy) {
-			return nil, core.Errorf(core.NotFound, "%s cannot be notified through the hub that a store is busy",
+			return none, core.Errorf(core.NotFound, "%s cannot be notified through the hub that a store is busy",
 				call.Platform)
 		}
 		return plugin.PlanStoreBusy(ctx, subject, &pb.StoreBusyRequest{StoreRefId: p.StoreRefID,
@@ -55,7 +55,7 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 	request.ItemRefIds, request.OptionRefIds = p.SentRefIDs()
 	if h.hasCapability(call.Plugin, sdk.CapabilityItemActionFull) {
 		if err := h.addUnavailable(ctx, call, p.StoreID, request); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
 	return plugin.PlanItemAction(ctx, subject, request)

@@ -12,21 +12,37 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// addDeclared adds to a plan what its plugin declares for its endpoint and its credentials.
-func addDeclared(about *sdk.Description, p *sdk.Plan, plan *relay.Plan) {
-	if e := endpointOf(about, plan.Endpoint); e != nil {
-		plan.Hosts, plan.Certificate = e.GetHosts(), certificateOf(e)
-		if limit := e.GetRateLimit(); limit.GetRequests() > 0 {
-			plan.RateLimit = relay.RateLimit{Requests: int(limit.GetRequests()), Burst: int(limit.GetBurst()),
-				Period: time.Duration(max(limit.GetPeriodSeconds(), 1)) * time.Second,
-				Scope:  rateScopes[limit.GetScope()]}
-		}
+// addDeclared adds to a plan what its plugin declares for its endpoint and its credentials. It fails if one of them is
+// not declared: the request would lack the bounds of its hosts, its rate limit or its signature.
+func addDeclared(about *sdk.Description, p *sdk.Plan, plan *relay.Plan) error {
+	e := endpointOf(about, plan.Endpoint)
+	if e == nil {
+		return undeclared("endpoint", plan.Endpoint)
 	}
+	plan.Hosts, plan.Certificate = e.GetHosts(), certificateOf(e)
+	if limit := e.GetRateLimit(); limit.GetRequests() > 0 {
+		plan.RateLimit = relay.RateLimit{Requests: int(limit.GetRequests()), Burst: int(limit.GetBurst()),
+			Period: time.Duration(max(limit.GetPeriodSeconds(), 1)) * time.Second,
+			Scope:  rateScopes[limit.GetScope()]}
+	}
+	var known []string
 	for _, declared := range about.GetCredentials() {
+		known = append(known, declared.GetName())
 		if slices.Contains(p.GetCredentials(), declared.GetName()) {
 			plan.Credentials = append(plan.Credentials, credentialOf(about, declared))
 		}
 	}
+	for _, name := range p.GetCredentials() {
+		if !slices.Contains(known, name) {
+			return undeclared("credential", name)
+		}
+	}
+	return nil
+}
+
+func undeclared(what, name string) error {
+	return core.Errorf(core.Internal, "the plugin planned a request with the %s %q, which it does not declare", what,
+		name)
 }
 
 var rateScopes = map[pb.RateScope]relay.RateScope{pb.RateScope_RATE_SCOPE_STORE: relay.RatePerStore,

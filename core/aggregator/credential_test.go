@@ -28,7 +28,8 @@ func TestPlanHasWhatItsPluginDeclares(t *testing.T) {
 					Scope: pb.RateScope_RATE_SCOPE_ORDER}},
 			{Name: "auth", Hosts: []string{"auth.example"}, Certificate: "other_chain", CertificateKey: "other_key"},
 		}}
-	plan := planOf(about, &sdk.Plan{Endpoint: "api", Credentials: []string{"signed", "other", "partner"}})
+	plan, err := planOf(about, &sdk.Plan{Endpoint: "api", Credentials: []string{"signed", "other", "partner"}})
+	require.NoError(t, err)
 	require.Equal(t, relay.Certificate{Chain: "chain", Key: "key"}, plan.Certificate)
 	require.Equal(t, relay.RateLimit{Requests: 5, Period: time.Second, Burst: 2,
 		Scope: relay.RatePerOrder}, plan.RateLimit)
@@ -41,6 +42,19 @@ func TestPlanHasWhatItsPluginDeclares(t *testing.T) {
 	require.Equal(t, "https://auth.example/token", plan.Credentials[1].OAuth2.TokenURL)
 	require.Equal(t, relay.RFC3339, plan.Credentials[2].Signature.Timestamp)
 	require.Equal(t, "{signature}", plan.Credentials[2].Signature.Value)
+}
+
+func TestPlanWithAnUndeclaredNameFails(t *testing.T) {
+	about := &sdk.Description{Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"api.example"}}}}
+	for says, plan := range map[string]*sdk.Plan{
+		`endpoint "former"`: {Endpoint: "former"}, `credential "former"`: {Endpoint: "api",
+			Credentials: []string{"former"}},
+		`endpoint "later"`: sdk.Steps(sdk.GetStep("first", "api", "/"), sdk.GetStep("second", "later", "/")),
+	} {
+		_, err := planOf(about, plan)
+		require.ErrorContains(t, err, says)
+		require.Equal(t, core.Internal, core.CodeOf(err))
+	}
 }
 
 func TestSecretOfAStoreNeedsADeclaration(t *testing.T) {

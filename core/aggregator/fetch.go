@@ -12,9 +12,12 @@ import (
 
 // fetchOf returns what a plugin wants to fetch. A link to a host that the plugin's manifest does not allow is Invalid,
 // because the aggregator sent it.
-func fetchOf(plugin pluginhost.Plugin, translation *sdk.Translation) (*relay.Fetch, error) {
+func fetchOf(translation pluginhost.Translation) (*relay.Fetch, error) {
 	fetch := translation.GetFetch()
-	plan := planOf(plugin.Description(), fetch.GetPlan())
+	plan, err := planOf(translation.Description, fetch.GetPlan())
+	if err != nil {
+		return nil, err
+	}
 	return &relay.Fetch{PlatformOrderID: fetch.GetPlatformOrderId(), Plan: *plan}, plan.CheckLink()
 }
 
@@ -33,9 +36,9 @@ func (h *Host) PlanFetch(ctx context.Context, call relay.Call, in relay.InboundR
 		return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
 	}
 	if translation.GetFetch() == nil {
-		return messageOf(ctx, plugin, subject, request, translation)
+		return messageOf(ctx, plugin, subject, request, translation.Translation)
 	}
-	fetch, err := fetchOf(plugin, translation)
+	fetch, err := fetchOf(translation)
 	return relay.Message{Fetch: fetch}, err
 }
 

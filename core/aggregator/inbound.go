@@ -55,9 +55,9 @@ func translate(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost
 		return relay.Message{}, err
 	}
 	if translation.GetFetch() != nil {
-		message.Fetch, err = fetchOf(plugin, translation)
+		message.Fetch, err = fetchOf(translation)
 	} else {
-		message, err = messageOf(ctx, plugin, subject, request, translation)
+		message, err = messageOf(ctx, plugin, subject, request, translation.Translation)
 	}
 	if message.Reply == nil {
 		message.Reply = replyOf(translation.GetReply())

@@ -13,14 +13,14 @@ import (
 // planItemsOOS plans the report that items of an order are out of stock. If the plugin does not support it, people
 // must call the platform.
 func (h *Host) planItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	if h.description(call.Plugin) != nil && !h.hasCapability(call.Plugin, sdk.CapabilityOrderItemsOOS) {
-		return nil, core.Errorf(core.NotFound,
+		return none, core.Errorf(core.NotFound,
 			"%s cannot be notified of out-of-stock items through the hub: call the platform", call.Platform)
 	}
 	p, err := decodePayload[relay.ItemsOOSPayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return plugin.PlanItemsOOS(ctx, subject, &pb.ItemsOOSRequest{
 		Order: orderForPlugin(call.Order), ItemRefIds: p.RefIDs, OptionRefIds: p.OptionRefIDs, AllowEdit: p.AllowEdit,

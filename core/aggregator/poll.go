@@ -48,7 +48,8 @@ func (h *Host) PlanPoll(ctx context.Context, call relay.Call, run poll.Run, sett
 	if err != nil || decision.GetPlan() == nil {
 		return relay.Decision{Skip: decision.GetSkip()}, h.withSettingsError(ctx, plugin, subject, err)
 	}
-	return relay.Decision{Plan: planOf(plugin.Description(), decision.GetPlan())}, nil
+	plan, err := planOf(decision.Description, decision.GetPlan())
+	return relay.Decision{Plan: plan}, err
 }
 
 // ReadPoll interprets the response to a poll (poll.Plugins).

@@ -25,7 +25,8 @@ func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (rela
 	if err != nil || decision.GetPlan() == nil {
 		return relay.Decision{Skip: decision.GetSkip()}, h.withSettingsError(ctx, plugin, subject, err)
 	}
-	return relay.Decision{Plan: planOf(plugin.Description(), decision.GetPlan())}, nil
+	plan, err := planOf(decision.Description, decision.GetPlan())
+	return relay.Decision{Plan: plan}, err
 }
 
 func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
@@ -67,7 +68,7 @@ func orderForPlugin(o relay.Order) *pb.Order {
 }
 
 func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	switch call.Kind {
 	case relay.RiderStatus:
 		return planRiderStatus(ctx, plugin, call, subject)
@@ -84,29 +85,29 @@ func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call rela
 	case relay.ItemsOOS:
 		return h.planItemsOOS(ctx, plugin, call, subject)
 	}
-	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
+	return none, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
 }
 
 func planRiderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, err := decodePayload[relay.RiderStatusPayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return plugin.PlanRiderStatus(ctx, subject, &pb.RiderStatusRequest{Order: orderForPlugin(call.Order),
 		Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone, ChangedAt: p.At})
 }
 
 func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, err := decodePayload[relay.RiderLocationPayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	decision, err := plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{
 		Order: orderForPlugin(call.Order), Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
 	if err == nil {
-		if several := sdk.CheckSingleStep(decision); several != nil {
+		if several := sdk.CheckSingleStep(decision.Decision); several != nil {
 			err = &core.Error{Code: core.Internal, Message: several.Error(), Cause: several}
 		}
 	}
@@ -114,10 +115,10 @@ func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay
 }
 
 func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, err := decodePayload[relay.OrderAcknowledgePayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	order := orderForPlugin(call.Order)
 	if p.PlatformOrderID != "" { // of a rejected order
@@ -130,14 +131,15 @@ func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 
 // planOrderStatus plans the report of a state. A plugin that does not know Preparing is not called for it.
 func (h *Host) planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, err := decodePayload[relay.OrderStatusPayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if p.Status == sdk.Preparing && h.description(call.Plugin) != nil &&
 		!h.hasCapability(call.Plugin, sdk.CapabilityOrderPreparing) {
-		return sdk.Skip("the plugin does not report that the kitchen has started")
+		skipped, err := sdk.Skip("the plugin does not report that the kitchen has started")
+		return pluginhost.Decision{Decision: skipped}, err
 	}
 	return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: orderForPlugin(call.Order),
 		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At,
@@ -145,22 +147,26 @@ func (h *Host) planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, ca
 }
 
 func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
 	p, err := decodePayload[relay.ActionPayload](call)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: orderForPlugin(call.Order), Action: p.Action,
 		Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone, Parameters: p.Parameters})
 }
 
-func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
+// planOf converts a plan, with what its plugin declares in a description. The plan may name nothing else.
+func planOf(about *sdk.Description, p *sdk.Plan) (*relay.Plan, error) {
 	if len(p.GetSteps()) > 0 {
-		return &relay.Plan{Steps: stepsOf(about, p)}
+		steps, err := stepsOf(about, p)
+		return &relay.Plan{Steps: steps}, err
 	}
 	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), URL: p.GetUrl(),
 		Query: p.GetQuery(), Headers: p.GetHeaders(), Body: p.GetBody()}
-	addDeclared(about, p, plan)
+	if err := addDeclared(about, p, plan); err != nil {
+		return nil, err
+	}
 	for _, s := range p.GetSecretHeaders() {
 		plan.Secrets = append(plan.Secrets,
 			relay.SecretHeader{Header: s.GetHeader(), Secret: s.GetSecret(), Template: s.GetTemplate()})
@@ -169,7 +175,7 @@ func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
 		Statuses: integers(p.GetSuccess().GetStatuses()), Pointer: p.GetSuccess().GetJsonPointer(),
 		Equals: p.GetSuccess().GetJsonEquals(), Final: integers(p.GetSuccess().GetFinalStatuses()),
 	}
-	return plan
+	return plan, nil
 }
 
 func integers(list []int32) []int {

@@ -123,7 +123,10 @@ func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err e
 	if decision.GetPlan() == nil {
 		return publish.Rendering{Skip: decision.GetSkip(), PendingRequests: s.Waiting}, nil
 	}
-	plan := planOf(p.plugin.Description(), decision.GetPlan())
+	plan, err := planOf(decision.Description, decision.GetPlan())
+	if err != nil {
+		return r, err
+	}
 	delistFormer, err := p.planFormerDelisting(ctx)
 	if err != nil {
 		return r, err
@@ -223,7 +226,7 @@ func (p publication) planDelisting(ctx context.Context) (*relay.Plan, error) {
 	if err != nil || decision.GetPlan() == nil {
 		return nil, err
 	}
-	return planOf(p.plugin.Description(), decision.GetPlan()), nil
+	return planOf(decision.Description, decision.GetPlan())
 }
 
 // noInterpretation leaves the response to the plan's own rule.

@@ -26,7 +26,7 @@ func (h *Host) interpretAcknowledge(ctx context.Context, call relay.Call, settin
 		return relay.Outcome{}, nil
 	}
 	read, err := h.Plugin(call.Plugin).InterpretAcknowledge(ctx, subjectOf(call, settings),
-		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		responseForPlugin(response))
 	return publishOutcomeOf(read), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -26,7 +27,7 @@ type MenuServer struct {
 	host   *Host
 	source MenuSource
 	stores StoreFinder
-	slots  chan struct{} // of the menus that are rendered
+	slots  *serveSlots
 }
 
 // The bounds of menus that are rendered for requests in one replica, and of the wait for them.
@@ -37,7 +38,7 @@ const (
 
 // NewMenuServer returns a MenuServer.
 func NewMenuServer(host *Host, source MenuSource, stores StoreFinder) MenuServer {
-	return MenuServer{host, source, stores, make(chan struct{}, servedAtOnce)}
+	return MenuServer{host, source, stores, newServeSlots()}
 }
 
 // menuStore returns the aggregator's id of the store in the URL of a request that fetches a menu, or "".
@@ -71,7 +72,7 @@ func (m MenuServer) ServeMenu(ctx context.Context, in relay.InboundRequest, path
 	if err != nil {
 		return none, err
 	}
-	release, err := m.acquire(ctx)
+	release, err := m.slots.acquire(ctx, plugin.ID())
 	if err != nil {
 		return none, err
 	}
@@ -108,14 +109,49 @@ func (m MenuServer) serve(ctx context.Context, plugin pluginhost.Plugin, subject
 	return *replyOf(reply), nil
 }
 
-// acquire waits for a free slot, at most serveWait.
-func (m MenuServer) acquire(ctx context.Context) (release func(), err error) {
+// serveSlots bounds the menus that are rendered at once. A plugin holds at most one slot, so that a hanging plugin
+// leaves the other to the menus of other plugins.
+type serveSlots struct {
+	all chan struct{}
+
+	mu       sync.Mutex
+	byPlugin map[string]chan struct{}
+}
+
+func newServeSlots() *serveSlots {
+	return &serveSlots{all: make(chan struct{}, servedAtOnce), byPlugin: map[string]chan struct{}{}}
+}
+
+// ofPlugin returns the only slot of a plugin.
+func (s *serveSlots) ofPlugin(id string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byPlugin[id] == nil {
+		s.byPlugin[id] = make(chan struct{}, 1)
+	}
+	return s.byPlugin[id]
+}
+
+// acquire waits for a slot for a plugin, at most serveWait.
+func (s *serveSlots) acquire(ctx context.Context, plugin string) (release func(), err error) {
+	own, late := s.ofPlugin(plugin), time.After(serveWait)
+	if err := takeSlot(ctx, own, late); err != nil {
+		return nil, err
+	}
+	if err := takeSlot(ctx, s.all, late); err != nil {
+		<-own
+		return nil, err
+	}
+	return func() { <-s.all; <-own }, nil
+}
+
+func takeSlot(ctx context.Context, slots chan struct{}, late <-chan time.Time) error {
 	select {
-	case m.slots <- struct{}{}:
-		return func() { <-m.slots }, nil
-	case <-time.After(serveWait):
+	case slots <- struct{}{}:
+		return nil
+	case <-late:
 	case <-ctx.Done():
 	}
-	return nil, cmp.Or(ctx.Err(), error(&core.Error{Code: core.Unavailable, RetryAfter: time.Second,
+	return cmp.Or(ctx.Err(), error(&core.Error{Code: core.Unavailable, RetryAfter: time.Second,
 		Message: "the hub renders other menus now: fetch this one later"}))
 }

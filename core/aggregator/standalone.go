@@ -16,10 +16,10 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// RunStandalone starts a plugin separately from the hubs, calls use with it, and stops it. Its error states why the
-// plugin does not get ready.
-func RunStandalone(ctx context.Context, dir, id string, use func(pluginhost.Plugin) error) error {
-	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: core.NewSystemClock(nil),
+// RunStandalone starts a plugin separately from the hubs, calls use with it, and stops it. The plugin cannot see the
+// hidden directories, as in a hub. The error states why the plugin does not get ready.
+func RunStandalone(ctx context.Context, dir, id string, hidden []string, use func(pluginhost.Plugin) error) error {
+	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: hidden, Clock: core.NewSystemClock(nil),
 		Observer: NoopObserver{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
@@ -60,8 +60,9 @@ func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject plugin
 }
 
 // CheckManifest checks a manifest, or that in a directory, and the digests of its programs. If this system can run one,
-// it checks that the program starts with the same description.
-func CheckManifest(ctx context.Context, file string) (manifest *sdk.Manifest, started bool, err error) {
+// it checks that the program starts with the same description. The program cannot see the hidden directories.
+func CheckManifest(ctx context.Context, file string, hidden []string) (manifest *sdk.Manifest, started bool,
+	err error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, sdk.ManifestName)
 	}
@@ -76,12 +77,13 @@ func CheckManifest(ctx context.Context, file string) (manifest *sdk.Manifest, st
 	if err != nil || absent != nil || filepath.Base(file) != sdk.ManifestName {
 		return manifest, false, err
 	}
-	return manifest, true, RunFromDirectory(ctx, filepath.Dir(file), manifest.ID,
+	return manifest, true, RunFromDirectory(ctx, filepath.Dir(file), manifest.ID, hidden,
 		func(pluginhost.Plugin) error { return nil })
 }
 
-// RunFromDirectory starts the plugin in a directory as a hub would, under its id.
-func RunFromDirectory(ctx context.Context, from, id string, use func(pluginhost.Plugin) error) error {
+// RunFromDirectory starts the plugin in a directory as a hub would, under its id. See RunStandalone.
+func RunFromDirectory(ctx context.Context, from, id string, hidden []string,
+	use func(pluginhost.Plugin) error) error {
 	dir, err := os.MkdirTemp("", "servery-")
 	if err != nil {
 		return err
@@ -93,5 +95,5 @@ func RunFromDirectory(ctx context.Context, from, id string, use func(pluginhost.
 	if err != nil {
 		return err
 	}
-	return RunStandalone(ctx, dir, id, use)
+	return RunStandalone(ctx, dir, id, hidden, use)
 }

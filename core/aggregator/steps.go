@@ -15,11 +15,14 @@ import (
 )
 
 // stepsOf converts the steps of a plan, which the SDK has checked.
-func stepsOf(about *sdk.Description, plan *sdk.Plan) (steps []relay.Step) {
+func stepsOf(about *sdk.Description, plan *sdk.Plan) (steps []relay.Step, err error) {
 	for _, s := range plan.GetSteps() {
-		request := planOf(about, &sdk.Plan{Endpoint: s.GetEndpoint(), Method: s.GetMethod(), Path: s.GetPath(),
+		request, err := planOf(about, &sdk.Plan{Endpoint: s.GetEndpoint(), Method: s.GetMethod(), Path: s.GetPath(),
 			Query: s.GetQuery(), Headers: s.GetHeaders(), SecretHeaders: s.GetSecretHeaders(),
 			Credentials: s.GetCredentials(), Success: s.GetSuccess()})
+		if err != nil {
+			return nil, err
+		}
 		out := relay.Step{Name: s.GetName(), Request: *request, URL: s.GetUrl(), Body: bodyOf(s, plan.GetBody()),
 			Reuse: time.Duration(s.GetReuseSeconds()) * time.Second}
 		for _, t := range s.GetTake() {
@@ -33,7 +36,7 @@ func stepsOf(about *sdk.Description, plan *sdk.Plan) (steps []relay.Step) {
 		}
 		steps = append(steps, out)
 	}
-	return steps
+	return steps, nil
 }
 
 // bodyOf converts the body of a step of a plan with a body.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +34,9 @@ type Keep func(ctx context.Context, plugin string, s Subject, values []*sdk.Kept
 
 // Config sets where plugins are and how they are supervised. Zero values take the defaults.
 type Config struct {
-	Dir            string        // one directory with a manifest for each plugin
+	Dir            string        // one directory with a manifest for each plugin, which plugins cannot see
 	TempDir        string        // os.TempDir(); must allow execution, and have a short path
-	Hidden         []string      // directories hidden from plugins, if the system supports that
+	Hidden         []string      // other directories hidden from plugins, if the system supports that
 	NoIsolation    bool          // plugins run without namespaces, as on a system that has none
 	StartTimeout   time.Duration // sdk.StartTimeout, from the process start until it is ready
 	HealthInterval time.Duration // 3 s
@@ -63,6 +64,7 @@ func (c Config) withDefaults() Config {
 type Host struct {
 	config          Config
 	runtimeDir      *runtimeDir
+	hidden          []string // absolute paths of directories hidden from plugins
 	stop            context.CancelFunc
 	running         context.Context
 	supervisorsDone sync.WaitGroup
@@ -84,6 +86,12 @@ func Open(config Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{config: config, runtimeDir: runtimeDir, supervisors: map[string]*supervisor{}}
+	// A plugin must not replace the manifest and the program of another. The programs that run are copies.
+	for _, dir := range append([]string{runtimeDir.dir, config.Dir}, config.Hidden...) {
+		if path, err := filepath.Abs(dir); err == nil { // the shim has another working directory
+			h.hidden = append(h.hidden, path)
+		}
+	}
 	h.running, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }

@@ -183,3 +183,11 @@ func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 	require.ErrorContains(t, CheckEndpointURL(&sdk.Description{Id: "x"}, "api", "https://api.example.com"),
 		"has no endpoint of that name")
 }
+
+func TestRecheckHasTheWholeTimeOfItsCaller(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	longer, err := s.checkWithin(t.Context(), time.Minute, testSubject(), &sdk.Item{RefId: "deadline"})
+	require.NoError(t, err)
+	require.Equal(t, "true", longer, "more than 30 s")
+}

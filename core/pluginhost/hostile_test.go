@@ -208,6 +208,14 @@ func TestFindingOfAnUnrequestedItemIsRejected(t *testing.T) {
 	require.Equal(t, Ready, s.status().State)
 }
 
+func TestFindingWithoutAMessageIsRejected(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	_, err := s.check(t.Context(), "finding-without-message", "")
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.Contains(t, s.lastFault(), `the finding of item "finding-without-message": needs a rule and a message`)
+}
+
 func TestFindingsAreBounded(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
@@ -221,7 +229,7 @@ func TestFindingsAreBounded(t *testing.T) {
 func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
-	plan := func(order string) (*sdk.Decision, error) {
+	plan := func(order string) (Decision, error) {
 		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1},
 			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 	}

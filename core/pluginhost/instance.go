@@ -81,7 +81,7 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	enter(Starting)
 	i.process = &process{
 		program: program, memory: p.memory, log: log, logStart: log.written(), ended: make(chan struct{}),
-		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), noIsolation: h.config.NoIsolation,
+		hidden: h.hidden, noIsolation: h.config.NoIsolation,
 	}
 	started := make(chan error, 1)
 	go func() { started <- i.connect(log) }()

@@ -16,8 +16,7 @@ func (h *Host) Isolation() (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	cmd, reports, err := shimCommand(shimOrder{Dir: dir, Hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...),
-		NoIsolation: h.config.NoIsolation})
+	cmd, reports, err := shimCommand(shimOrder{Dir: dir, Hidden: h.hidden, NoIsolation: h.config.NoIsolation})
 	switch {
 	case err != nil:
 		return err.Error()

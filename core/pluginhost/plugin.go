@@ -93,7 +93,13 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
 		return invoke(ctx, p, request{checkItemsCall, s, content}, func(ctx context.Context,
 			i *instance) ([]*sdk.Finding, error) {
-			return i.client.CheckMenu(ctx, s.call(), check)
+			ctx, cancel := context.WithTimeout(ctx, within) // the plugin reads its deadline
+			defer cancel()
+			findings, err := i.client.CheckMenu(ctx, s.call(), check)
+			if err == nil {
+				err = checkResult(i, &pb.FindingsChunk{Findings: findings})
+			}
+			return findings, err
 		})
 	})
 	for _, finding := range findings {
@@ -117,8 +123,8 @@ const renderTimeout = 20 * time.Second
 
 // Render turns a store and its menu into a request in the aggregator's format. A timeout after 20 s is Internal: a
 // failure at this menu.
-func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
-	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
+func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (Decision, error) {
+	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (Decision, error) {
 		return requestDecision(ctx, p, newRequest("Menu.Render", s, menu),
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
 	})
@@ -150,9 +156,9 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 
 // PlanUnlist plans the removal of a store from the aggregator, within the time limit of Render. It sets the request's
 // call from the subject, as do the methods below.
-func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (Decision, error) {
 	r.Call = s.call()
-	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
+	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (Decision, error) {
 		return requestDecision(ctx, p, newRequest("Menu.PlanUnlist", s, r),
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 	})
@@ -160,18 +166,19 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 
 // Translate translates an inbound request. An order with malformed numbers is rejected, and recorded as a fault of the
 // plugin. A reply that the hub must not send is removed, and recorded as a fault.
-func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
+func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (t Translation, err error) {
 	about := newRequest("Orders.Translate", s, request)
-	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+	t.Translation, err = invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+		t.Description = i.description
 		return i.client.Translate(ctx, s.call(), request)
 	})
+	if err == nil {
+		err = p.checkOrder(about, t.Translation)
+	}
 	if err != nil {
-		return nil, err
+		return Translation{}, err
 	}
-	if err := p.checkOrder(about, t); err != nil {
-		return nil, err
-	}
-	if !p.mayReply(about, t) {
+	if !p.mayReply(about, t.Translation) {
 		t.Reply = nil
 	}
 	return t, nil
@@ -190,7 +197,7 @@ func (p Plugin) checkOrder(about request, t *sdk.Translation) error {
 
 // PlanFetch translates an inbound request again, before an attempt to fetch its content. Its errors are those of
 // plans: see requestDecision.
-func (p Plugin) PlanFetch(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
+func (p Plugin) PlanFetch(ctx context.Context, s Subject, request *sdk.InboundRequest) (Translation, error) {
 	t, err := p.Translate(ctx, s, request)
 	return t, planError(err)
 }
@@ -223,7 +230,7 @@ func (p Plugin) mayReply(about request, result proto.Message) bool {
 }
 
 // PlanAcknowledge plans the acknowledgement of an order.
-func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Orders.PlanAcknowledge", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
@@ -239,14 +246,14 @@ func (p Plugin) InterpretAcknowledge(ctx context.Context, s Subject,
 }
 
 // PlanOrderStatus plans the update of an order's state.
-func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Orders.PlanStatus", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
 }
 
 // PlanItemsOOS plans the report that items of an order are out of stock.
-func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Orders.PlanItemsOOS", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
@@ -262,35 +269,35 @@ func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
 }
 
 // PlanRiderStatus plans the update of a rider's status.
-func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Riders.PlanStatus", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
 }
 
 // PlanRiderLocation plans the update of a rider's location.
-func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Riders.PlanLocation", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
 // PlanStoreAction plans the opening or closing of a store.
-func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Availability.PlanStore", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
 // PlanStoreBusy plans the notice of how busy a store is.
-func (p Plugin) PlanStoreBusy(ctx context.Context, s Subject, r *pb.StoreBusyRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanStoreBusy(ctx context.Context, s Subject, r *pb.StoreBusyRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Availability.PlanBusy", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreBusy(ctx, r) })
 }
 
 // PlanItemAction plans the enabling or disabling of items and options.
-func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Availability.PlanItems", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
@@ -306,7 +313,7 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 }
 
 // PlanPoll plans a run of a poll.
-func (p Plugin) PlanPoll(ctx context.Context, s Subject, r *sdk.PollRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanPoll(ctx context.Context, s Subject, r *sdk.PollRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Polls.Plan", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanPoll(ctx, r) })
@@ -323,7 +330,7 @@ func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest
 }
 
 // PlanAction plans a feature action.
-func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
+func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (Decision, error) {
 	r.Call = s.call()
 	return requestDecision(ctx, p, newRequest("Actions.PlanAction", s, r),
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
@@ -349,26 +356,6 @@ func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 		outcome.Reply = nil
 	}
 	return outcome, err
-}
-
-// requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of
-// this call, and no reason to wait for the plugin. A request that is set aside is Invalid, because a retry is useless.
-func requestDecision(ctx context.Context, p Plugin, r request,
-	do func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	decision, err := invoke(ctx, p, r,
-		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return do(ctx, i.client) })
-	return decision, planError(err)
-}
-
-// planError returns the error of a decision, as requestDecision describes it.
-func planError(err error) error {
-	switch {
-	case errors.As(err, new(timeoutError)), errors.As(err, new(crashError)):
-		return withCode(core.Internal, err)
-	case errors.As(err, new(setAsideError)):
-		return withCode(core.Invalid, err)
-	}
-	return err
 }
 
 // IsSetAside reports whether an error means that the request is set aside.

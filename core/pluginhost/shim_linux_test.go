@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // inBothModes runs a test without namespaces, and with them if the system allows that.
@@ -167,6 +169,8 @@ func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 	require.Contains(t, read(secret), "no such file")
 	require.Contains(t, read(filepath.Join(s.runtimeDir.dir, lockFileName)), "no such file",
 		"the directories of other plugins lie beside it")
+	require.Contains(t, read(filepath.Join(s.dir, "hostile", sdk.ManifestName)), "no such file")
+	require.Contains(t, read(s.dir), "is a directory")
 	for field, want := range map[string]string{"CapEff": "0000000000000000", "CapBnd": "0000000000000000",
 		"NoNewPrivs": "1"} {
 		require.Regexp(t, field+`:\s+`+want, read("/proc/self/status"))
@@ -213,4 +217,19 @@ func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
 	s.Stop("hostile")
 	s.advanceUntil("the plugin is stopped", s.inState(Stopped))
 	require.False(t, anyRunning(append(below, shim)))
+}
+
+func TestHiddenDirectoryMayContainTheRuntimeDirectory(t *testing.T) {
+	outer := tempDir(t, "")
+	t.Cleanup(func() { _ = os.RemoveAll(outer) })
+	temp := filepath.Join(outer, "t")
+	require.NoError(t, os.Mkdir(temp, 0o700))
+	s := newTestHostWith(t, Config{TempDir: temp, Hidden: []string{outer}})
+	if why := s.Isolation(); why != "" {
+		t.Skipf("no namespaces here: %s", why)
+	}
+	s.ready("good")
+	version, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+	require.Equal(t, "1.0.0", version)
 }

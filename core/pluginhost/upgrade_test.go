@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 func TestUpgradeLosesNoCall(t *testing.T) {
@@ -30,6 +33,30 @@ func TestUpgradeLosesNoCall(t *testing.T) {
 	require.Equal(t, "1.0.0", got.message, "the old version ends what it began")
 	require.NoError(t, <-upgraded)
 	require.Equal(t, "2.0.0", s.status().Version)
+}
+
+func TestPlanHasTheDescriptionOfItsProcess(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	file := filepath.Join(t.TempDir(), "go")
+	var planned Decision
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		planned, err = s.Plugin("hostile").Render(t.Context(), testSubject(),
+			&sdk.Menu{Store: &pb.Store{RefId: "wait:" + file}})
+		done <- err
+	}()
+	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
+	s.install("second")
+	upgraded := make(chan error, 1)
+	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
+	s.waitUntil("the new version serves",
+		func() bool { return s.Plugin("hostile").Description().GetVersion() == "2.0.0" })
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, <-done)
+	require.Equal(t, "1.0.0", planned.Description.GetVersion())
+	require.NoError(t, <-upgraded)
 }
 
 func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// The deadlines of calls. An earlier deadline of the context takes precedence.
+// The deadlines of calls. An earlier deadline of the context takes precedence. A check of a menu takes as long as its
+// context allows, because the hub rechecks stored items with a longer limit.
 const (
 	healthDeadline = time.Second
 	callDeadline   = 5 * time.Second
@@ -81,7 +82,7 @@ func (c *Client) InterpretPublish(ctx context.Context, about *Call, response *Re
 
 // PlanUnlist plans the removal of a store from the aggregator.
 func (c *Client) PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.menu.PlanUnlist, request)
+	return call(ctx, menuDeadline, c.menu.PlanUnlist, request)
 }
 
 // PlanStoreAction plans the opening or closing of a store.

@@ -49,16 +49,38 @@ func CheckDescription(d *Description) error {
 	return c.err()
 }
 
+// maxErrors bounds the errors of a validation. A result of some megabytes can have millions.
+const maxErrors = 100
+
 // validation collects errors.
-type validation struct{ list []error }
+type validation struct {
+	list []error
+	more int // errors that are not in the list
+}
 
 func (c *validation) check(ok bool, format string, args ...any) {
-	if !ok {
+	switch {
+	case ok:
+	case len(c.list) < maxErrors:
 		c.list = append(c.list, fmt.Errorf(format, args...))
+	default:
+		c.more++
 	}
 }
 
-func (c *validation) err() error { return errors.Join(c.list...) }
+// add adds an error unless it is nil.
+func (c *validation) add(err error) {
+	if err != nil {
+		c.check(false, "%w", err)
+	}
+}
+
+func (c *validation) err() error {
+	if c.more == 0 {
+		return errors.Join(c.list...)
+	}
+	return errors.Join(append(slices.Clone(c.list), fmt.Errorf("and %d more errors", c.more))...)
+}
 
 func (c *validation) capabilities(list []string) {
 	for _, name := range list {
@@ -82,9 +104,8 @@ func (c *validation) vocabulary(at string, group *pb.VocabularyGroup) {
 
 // schema checks that a JSON Schema is valid and accepts its examples.
 func (c *validation) schema(field string, schema []byte) {
-	if _, err := newSchemaChecker(field, schema); err != nil {
-		c.list = append(c.list, err)
-	}
+	_, err := newSchemaChecker(field, schema)
+	c.add(err)
 }
 
 func (c *validation) actions(list []*pb.ActionOffer, capabilities []string) {

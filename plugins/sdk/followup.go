@@ -55,6 +55,6 @@ func (c *validation) orderUpdate(u *OrderUpdate) {
 	c.check(u.GetOrder().GetPlatformOrderId() == u.GetPlatformOrderId(),
 		"order_update: order.platform_order_id: must be that of the update")
 	if err := CheckOrder(u.GetOrder()); err != nil {
-		c.list = append(c.list, fmt.Errorf("order_update: order: %w", err))
+		c.add(fmt.Errorf("order_update: order: %w", err))
 	}
 }

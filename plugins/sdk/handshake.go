@@ -36,7 +36,7 @@ func VersionedPlugins() map[int]plugin.PluginSet {
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
-		grpc.WithChainUnaryInterceptor(traceUnary), grpc.WithChainStreamInterceptor(traceStream),
+		grpc.WithChainUnaryInterceptor(traceUnary, limitResult), grpc.WithChainStreamInterceptor(traceStream),
 	}
 }
 

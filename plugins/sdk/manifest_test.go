@@ -80,6 +80,11 @@ func TestEveryManifestMismatchIsNamed(t *testing.T) {
 			Limits:       &pb.Limits{MemoryMb: 128, InFlight: 8}}
 	}
 	require.NoError(t, m.Matches(about()))
+	for _, m.Version = range []string{"1.2.3", "1.2.3+dev.1"} {
+		built := about()
+		built.Version = "1.2.3+abc"
+		require.NoError(t, m.Matches(built), "build metadata may differ")
+	}
 	for says, change := range map[string]func(*Description){
 		"id":           func(d *Description) { d.Id = "other" },
 		"version":      func(d *Description) { d.Version = "1.2.4" },

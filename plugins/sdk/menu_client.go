@@ -13,8 +13,11 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// maxFindings is the maximum size of the findings of one check, in bytes.
-const maxFindings = 16 << 20
+// Bounds of the findings of one check.
+const (
+	maxFindings     = 16 << 20 // bytes
+	maxFindingCount = 200_000
+)
 
 // Fault is the error for an invalid result of a plugin: one that does not match the request, or is too large.
 type Fault struct{ Message string }
@@ -30,7 +33,7 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 // CheckMenu returns the objects that break the aggregator's rules. A finding about an object that was not sent is a
 // Fault.
 func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
+	ctx, cancel := withDeadline(ctx)
 	defer cancel()
 	stream, err := c.menu.CheckItems(ctx)
 	if err != nil {
@@ -51,6 +54,9 @@ func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*F
 						finding.GetRefId())}
 				}
 			}
+			if len(findings)+len(chunk.GetFindings()) > maxFindingCount {
+				return &Fault{fmt.Sprintf("the plugin has more than %d findings", maxFindingCount)}
+			}
 			findings = append(findings, chunk.GetFindings()...)
 			return nil
 		})
@@ -58,6 +64,14 @@ func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*F
 		return nil, err
 	}
 	return findings, nil
+}
+
+// withDeadline adds the deadline of a menu to a context that has none.
+func withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, limited := ctx.Deadline(); limited {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, menuDeadline)
 }
 
 // FindingEntity returns the kind of object that a finding is about: item, category, option_group, option or store.

@@ -69,9 +69,7 @@ func CheckResult(d *Description, answer proto.Message) error {
 func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 	c.check(slices.Contains(d.GetCapabilities(), CapabilityOrderFetch), "it is a fetch, which needs the capability %s",
 		CapabilityOrderFetch)
-	if err := CheckDecision(d, &Decision{Outcome: &pb.Decision_Plan{Plan: fetch.GetPlan()}}); err != nil {
-		c.list = append(c.list, err)
-	}
+	c.add(CheckDecision(d, &Decision{Outcome: &pb.Decision_Plan{Plan: fetch.GetPlan()}}))
 	verbs := []string{fetch.GetPlan().GetMethod()}
 	if steps := fetch.GetPlan().GetSteps(); len(steps) > 0 {
 		verbs = nil

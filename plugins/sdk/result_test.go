@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,14 @@ func TestCheckOrderRequiresEveryMandatoryField(t *testing.T) {
 		spoil(o)
 		require.EqualError(t, sdk.CheckOrder(o), says)
 	}
+}
+
+func TestInvalidOrderListsABoundedNumberOfErrors(t *testing.T) {
+	o := &sdk.NewOrder{PlatformOrderId: "T-1", StoreRefId: "s1"}
+	for range 100_000 {
+		o.Items = append(o.Items, &pb.OrderItem{Quantity: 1})
+	}
+	err := sdk.CheckOrder(o)
+	require.ErrorContains(t, err, "items[99].ref_id: is required\nand 99900 more errors")
+	require.Equal(t, 100, strings.Count(err.Error(), "\n"))
 }

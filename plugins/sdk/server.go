@@ -17,8 +17,11 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// MaxMessage is the maximum size of a message of the protocol, in bytes.
-const MaxMessage = 16 << 20
+// Bounds of the protocol, in bytes.
+const (
+	MaxMessage = 16 << 20 // of a message
+	MaxResult  = 2 << 20  // of a result that is not about a menu, or about the availability of its items
+)
 
 // maxCallTime is the deadline of a call that has none.
 const maxCallTime = time.Minute

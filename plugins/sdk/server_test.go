@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -248,12 +249,14 @@ func (h hostileMenu) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.Ren
 func TestInvalidMenuResponsesAreExplained(t *testing.T) {
 	items := []*sdk.Item{{RefId: "dal"}}
 	big := &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "dal", Message: strings.Repeat("x", 1<<20)}}}
+	many := &pb.FindingsChunk{Findings: slices.Repeat([]*pb.Finding{{RefId: "dal"}}, 90_000)}
 	page := &pb.RenderedChunk{Decision: &pb.Decision{Outcome: &pb.Decision_Plan{Plan: &pb.Plan{}}},
 		Body: make([]byte, 8<<20)}
 	for says, h := range map[string]hostileMenu{
 		`found fault with item "naan", which it was not asked about`: {
 			findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
 		"findings are more than 16 MB": {findings: big, times: 1 << 10},
+		"more than 200000 findings":    {findings: many, times: 3},
 	} {
 		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).CheckItems(t.Context(),
 			&sdk.Call{}, items)

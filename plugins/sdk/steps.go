@@ -141,6 +141,7 @@ func (c *stepCheck) request() {
 	for _, err := range inner.list {
 		c.check(false, "%s: %v", c.name, err)
 	}
+	c.more += inner.more
 	c.usesOnly("path", s.GetPath())
 	for name, value := range s.GetQuery() {
 		c.usesOnly("query "+name, value)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -46,16 +45,6 @@ func incoming(ctx context.Context) context.Context {
 		return WithTraceparent(ctx, values[0])
 	}
 	return ctx
-}
-
-func traceUnary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	return invoke(outgoing(ctx), method, req, reply, conn, opts...)
-}
-
-func traceStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer,
-	opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return open(outgoing(ctx), desc, conn, method, opts...)
 }
 
 type loggerKey struct{}

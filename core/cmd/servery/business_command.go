@@ -6,6 +6,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
@@ -35,17 +36,17 @@ type businessCreate struct {
 // Run creates a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
 	c.mayCreate = true
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		plugins, err := c.pluginDir(db).Running(ctx)
 		if err != nil {
 			return err
 		}
 		secret := webhook.NewSecret()
-		b, err := accountsOf(db).CreateBusiness(ctx,
+		b, err := accountsOf(db.DB).CreateBusiness(ctx,
 			core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret,
 			plugins)
 		if err == nil && c.Sandbox {
-			err = sandbox.Setup(ctx, db, b.ID, plugins, string(c.Simulator))
+			err = sandbox.Setup(ctx, db.DB, b.ID, plugins, string(c.Simulator))
 		}
 		if err != nil {
 			return err

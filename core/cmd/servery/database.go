@@ -47,19 +47,29 @@ func (f databaseFlags) config() hub.DatabaseConfig {
 
 // with opens the database for one command and closes it again.
 func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.DB) error) error {
+	return f.withDatabase(ctx, out, func(db *hub.Database) error { return do(db.DB) })
+}
+
+// withDatabase does what with does, for a command that also needs the directories of the database.
+func (f databaseFlags) withDatabase(ctx context.Context, out output, do func(*hub.Database) error) error {
 	log := slog.New(slog.NewTextHandler(out.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	db, err := hub.OpenDatabase(ctx, f.config(), log)
 	if err != nil {
 		return err
 	}
 	defer db.CloseAll(log)
-	return db.Remedy(do(db.DB))
+	return db.Remedy(do(db))
 }
 
 // withSchema opens the database for a command that needs the schema and the sealer.
 func (f databaseFlags) withSchema(ctx context.Context, out output, do func(*postgres.DB) error) error {
-	return f.with(ctx, out, func(db *postgres.DB) error {
-		if _, err := schema.MigrateUp(ctx, db); err != nil {
+	return f.withHub(ctx, out, func(db *hub.Database) error { return do(db.DB) })
+}
+
+// withHub does what withSchema does, for a command that also needs the directories of the database.
+func (f databaseFlags) withHub(ctx context.Context, out output, do func(*hub.Database) error) error {
+	return f.withDatabase(ctx, out, func(db *hub.Database) error {
+		if _, err := schema.MigrateUp(ctx, db.DB); err != nil {
 			return err
 		}
 		if err := db.CheckSeal(ctx); err != nil {

@@ -51,7 +51,7 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	}
 	d.RowSecurity(ctx, db.DB)
 	d.Secrets(ctx, db.DB)
-	d.Plugins(ctx, db.DB, doctor.PluginDirs{Plugins: c.dir(), Data: c.DataDir, Hidden: db.SecretDirs(c.DataDir)})
+	d.Plugins(ctx, db.DB, doctor.PluginDirs{Plugins: c.dir(), Data: c.DataDir, Hidden: db.SecretDirs()})
 	options, _ := c.options()
 	d.Endpoints(ctx, db.DB, options.Allow)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -37,7 +37,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		set, err := c.pluginDir(db).SetPlatform(ctx, c.Business, c.Plugin, change, c.Store)
 		if err != nil {
 			return err

@@ -39,6 +39,16 @@ func (o operator) run(args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
+// createBusiness creates a business and returns its id.
+func (o operator) createBusiness() int {
+	o.t.Helper()
+	stdout, stderr := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
+	var created struct{ ID int }
+	require.NoError(o.t, json.Unmarshal([]byte(stdout), &created), stderr)
+	return created.ID
+}
+
 // pluginOperator is an operator with the plugin aggregator-b and a business.
 type pluginOperator struct {
 	operator
@@ -55,11 +65,8 @@ func newPluginOperator(t *testing.T) pluginOperator {
 	require.Equal(t, "plugin aggregator-b 1.0.0 is installed\n", stdout, stderr)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "in no running hub")
-	stdout, _ = o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
-		"--currency", "USD", "--json")
-	var created struct{ ID int }
-	require.NoError(t, json.Unmarshal([]byte(stdout), &created))
-	o.businessID, o.business = created.ID, "--business="+strconv.Itoa(created.ID)
+	o.businessID = o.createBusiness()
+	o.business = "--business=" + strconv.Itoa(o.businessID)
 	stdout, _ = o.run("platform", "list", o.business)
 	require.Contains(t, stdout, "aggregator-b         served by aggregator-b\n",
 		"a new business has a platform for each plugin")

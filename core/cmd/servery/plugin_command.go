@@ -50,7 +50,10 @@ func (p pluginProgram) with(do func(program string, running *plugintest.Running)
 	return errors.Join(do(program.Path, running), running.Stop())
 }
 
+// pluginCheck needs no hub. The program that it starts must not see the secrets and plugins of one on this machine.
 type pluginCheck struct {
+	databaseFlags
+	pluginFlags
 	File string `arg:"" help:"Manifest, or its directory."`
 	JSON bool   `help:"Print JSON."`
 }
@@ -58,7 +61,7 @@ type pluginCheck struct {
 // Run checks a manifest.
 func (c pluginCheck) Run(ctx context.Context, out output) error {
 	starts := ""
-	manifest, started, err := aggregator.CheckManifest(ctx, c.File)
+	manifest, started, err := aggregator.CheckManifest(ctx, c.File, append(c.config().SecretDirs(), c.dir()))
 	if err != nil {
 		return err
 	}

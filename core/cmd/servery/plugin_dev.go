@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/plugindev"
-	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 type pluginDev struct {
@@ -16,7 +16,7 @@ type pluginDev struct {
 
 // Run rebuilds and installs a plugin at each change, and prints its calls.
 func (c pluginDev) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		return plugindev.Run(ctx, plugindev.Config{Source: c.Dir, DatabaseURL: c.DatabaseURL,
 			AllowRemote: c.RemoteDatabase, Plugins: c.pluginDir(db), Out: out.stdout})
 	})

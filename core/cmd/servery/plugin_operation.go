@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/hub"
-	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 // pluginFlags select the directory of plugins.
@@ -30,8 +29,8 @@ func (f pluginFlags) dir() string {
 }
 
 // pluginDir returns the plugins in the directory and in the hubs of a database.
-func (f pluginFlags) pluginDir(db *postgres.DB) hub.PluginDir {
-	return hub.PluginDir{Dir: f.dir(), DB: db}
+func (f pluginFlags) pluginDir(db *hub.Database) hub.PluginDir {
+	return hub.PluginDir{Dir: f.dir(), DB: db.DB, Hidden: db.SecretDirs()}
 }
 
 // pluginOperation is a command about the plugins of a hub.
@@ -49,7 +48,7 @@ type pluginTarget struct {
 
 // operate opens the database and calls do.
 func (c pluginOperation) operate(ctx context.Context, out output, do func(hub.PluginDir) error) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error { return do(c.pluginDir(db)) })
+	return c.withHub(ctx, out, func(db *hub.Database) error { return do(c.pluginDir(db)) })
 }
 
 type pluginEnable struct{ pluginTarget }

@@ -98,18 +98,34 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // Exists reports whether the data directory has a private server, running or not. It creates nothing. If it cannot
 // check, it returns true, and Start returns the error.
 func Exists(dir string) bool {
+	_, err := find(dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// SecretDirs returns the directories of the cluster and of the socket of a private server, or none if the data
+// directory has no server. It creates nothing.
+func SecretDirs(dir string) []string {
+	files, err := find(dir)
+	if err != nil {
+		return nil
+	}
+	return []string{files.cluster(), files.socketDir()}
+}
+
+// find returns the layout of an existing private server.
+func find(dir string) (layout, error) {
 	data, err := filepath.Abs(dir)
 	if err != nil {
-		return false
+		return layout{}, fs.ErrNotExist
 	}
 	if data, err = filepath.EvalSymlinks(data); err != nil {
-		return false
+		return layout{}, fs.ErrNotExist
 	}
 	files, err := locate(data, thisMachine().fallbackRoot)
 	if err == nil {
 		_, err = os.Stat(files.cluster())
 	}
-	return !errors.Is(err, fs.ErrNotExist)
+	return files, err
 }
 
 // Socket returns the full path of the Unix socket of the server.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/atomicfile"
@@ -54,7 +55,8 @@ func (c DatabaseConfig) Validate() error {
 // Database is an open database, with a reference to the private server if it runs there.
 type Database struct {
 	*postgres.DB
-	private *devpg.Server
+	private    *devpg.Server
+	secretDirs []string
 }
 
 // OpenDatabase opens a hub's database, ready to seal and open secrets.
@@ -88,6 +90,7 @@ func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Dat
 		return nil, err
 	}
 	d.UseSealer(sealer)
+	d.secretDirs = c.SecretDirs()
 	return d, nil
 }
 
@@ -106,17 +109,27 @@ func (d *Database) Remedy(err error) error {
 const EmptyDatabase = "create an empty database (CREATE DATABASE … OWNER …), name it in SERVERY_DATABASE_URL, " +
 	"and run `servery migrate up`"
 
-// SecretDirs returns the directories that contain the hub's secrets on this machine.
-func (d *Database) SecretDirs(data string) (dirs []string) {
-	if dir, err := filepath.Abs(data); err == nil {
+// SecretDirs returns the directories that contain the hub's secrets on this machine. They are the data directory, those
+// of a private PostgreSQL, and that of the socket in the URL. It opens and creates nothing.
+func (c DatabaseConfig) SecretDirs() (dirs []string) {
+	if dir, err := filepath.Abs(c.DataDir); err == nil {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
 			dirs = append(dirs, dir)
 		}
 	}
-	if d.private != nil {
-		dirs = append(dirs, d.private.Cluster(), filepath.Dir(d.private.Socket()))
+	if socket := postgres.SocketDir(c.URL); socket != "" {
+		dirs = append(dirs, socket)
 	}
-	return dirs
+	return append(dirs, devpg.SecretDirs(c.DataDir)...)
+}
+
+// SecretDirs returns the directories that contain the hub's secrets on this machine. A private server that already ran
+// has its socket where its first process wanted it.
+func (d *Database) SecretDirs() []string {
+	if d.private == nil {
+		return d.secretDirs
+	}
+	return append(slices.Clone(d.secretDirs), d.private.Cluster(), filepath.Dir(d.private.Socket()))
 }
 
 // CloseAll closes the database. The last process to close a private one stops it.

@@ -74,7 +74,7 @@ func (d PluginDir) checkSettings(ctx context.Context, business core.BusinessID, 
 	if err != nil {
 		return err
 	}
-	return aggregator.RunStandalone(ctx, d.Dir, served, func(plugin pluginhost.Plugin) error {
+	return aggregator.RunStandalone(ctx, d.Dir, served, d.hidden(), func(plugin pluginhost.Plugin) error {
 		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: change.Platform,
 			Settings: change.Settings, Currency: tenant.Currency})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -24,9 +25,14 @@ import (
 // PluginDir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
 // database.
 type PluginDir struct {
-	Dir string
-	DB  *postgres.DB
+	Dir    string
+	DB     *postgres.DB
+	Hidden []string // from plugins that are started for a test; see Database.SecretDirs
 }
+
+// hidden returns the directories that a plugin does not see when it is started for a test: those with secrets, and the
+// installed plugins.
+func (d PluginDir) hidden() []string { return append(slices.Clone(d.Hidden), d.Dir) }
 
 // ListedPlugin is a plugin with its state in the hubs.
 type ListedPlugin struct {
@@ -46,6 +52,7 @@ type ListedHub struct {
 	Since      time.Time        `json:"since"`
 	Reason     string           `json:"reason,omitzero"` // the problem in this state
 	ReportedAt time.Time        `json:"told_at"`
+	Build      string           `json:"-"` // SHA-256 of the last manifest that was ready
 }
 
 // Groups returns the running hubs by version, state and reason.
@@ -85,7 +92,7 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = aggregator.RunStandalone(ctx, d.Dir, id, func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunStandalone(ctx, d.Dir, id, d.hidden(), func(plugin pluginhost.Plugin) error {
 		about = plugin.Description()
 		return nil
 	})
@@ -137,7 +144,7 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 }
 
 func listedHub(h console.PluginHub) ListedHub {
-	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At}
+	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At, h.Build}
 }
 
 // stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.

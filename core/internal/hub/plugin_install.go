@@ -132,7 +132,7 @@ func (d PluginDir) testStart(ctx context.Context, from, id string, defaults []st
 	if err != nil {
 		return fit, err
 	}
-	err = aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunFromDirectory(ctx, from, id, d.hidden(), func(plugin pluginhost.Plugin) error {
 		values, err := aggregator.ParseSettingsDefaults(plugin.Description(), defaults)
 		if err == nil {
 			fit, err = aggregator.FitSettings(ctx, plugin, platforms, values)

@@ -92,6 +92,21 @@ func notReady(p DesiredPlugin, hubs []console.PluginHub) (problems []string) {
 	return problems
 }
 
+// RejectedBy reports whether a hub did not take the installed build while AwaitReady waited. That hub failed to start
+// it, or still runs another build.
+func (p DesiredPlugin) RejectedBy(hubs []ListedHub) bool {
+	return slices.ContainsFunc(hubs, func(h ListedHub) bool {
+		switch h.State {
+		case pluginhost.Backoff, pluginhost.Quarantined:
+			return true
+		case pluginhost.Ready, pluginhost.Degraded:
+			return h.Build != p.build
+		default:
+			return false
+		}
+	})
+}
+
 // notReadyError returns the error of AwaitReady, with the faults since the installation.
 func (d PluginDir) notReadyError(ctx context.Context, p DesiredPlugin, timeout time.Duration, problems []string) error {
 	causes, err := calls.NewPlugins(d.DB).Causes(ctx, p.ID)

@@ -50,6 +50,19 @@ func TestReadinessOfAPluginInRunningHubs(t *testing.T) {
 	}
 }
 
+func TestHubThatKeepsAnotherBuildRejectsTheInstalled(t *testing.T) {
+	installed := DesiredPlugin{ID: "tasty", build: "new"}
+	require.False(t, installed.RejectedBy(nil))
+	for hub, rejected := range map[ListedHub]bool{
+		{State: pluginhost.Ready, Build: "new"}: false, {State: pluginhost.Ready, Build: "old"}: true,
+		{State: pluginhost.Degraded, Build: "new"}: false, {State: pluginhost.Degraded, Build: "old"}: true,
+		{State: pluginhost.Starting, Build: "old"}: false, {State: pluginhost.Backoff}: true,
+		{State: pluginhost.Quarantined, Build: "new"}: true, {}: false,
+	} {
+		require.Equal(t, rejected, installed.RejectedBy([]ListedHub{{State: pluginhost.Starting}, hub}), hub)
+	}
+}
+
 func TestUnreadyPluginIsReportedWithItsNewFaults(t *testing.T) {
 	db, clock := newDatabase(t)
 	records := calls.NewPlugins(db)

@@ -131,8 +131,8 @@ func (o *Options) openDatabase(ctx context.Context, log *slog.Logger) (*Database
 
 // openPlugins starts the plugins.
 func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logger) error {
-	host, metrics, err := OpenPlugins(ctx, PluginsConfig{Dir: o.PluginDir, Hidden: db.SecretDirs(o.Database.DataDir),
-		Tracer: o.Tracer, Log: log}, db.DB)
+	host, metrics, err := OpenPlugins(ctx, PluginsConfig{Dir: o.PluginDir, Hidden: db.SecretDirs(), Tracer: o.Tracer,
+		Log: log}, db.DB)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logge
 
 // openDemo prepares the demo business.
 func (o *Options) openDemo(ctx context.Context, h *Hub, url string) (w Welcome, err error) {
-	plugins, err := PluginDir{o.PluginDir, h.db}.Running(ctx)
+	plugins, err := PluginDir{Dir: o.PluginDir, DB: h.db}.Running(ctx)
 	if err != nil {
 		return w, err
 	}

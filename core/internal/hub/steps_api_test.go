@@ -212,14 +212,20 @@ func TestInterruptedStepsBeginAgain(t *testing.T) {
 		"up 3 menu.csv soup;5;{create.id}\n"}, menus)
 }
 
-// rider creates an order and reports its rider, which becomes a call. It returns the order.
-func (n *publishClient) rider(id string) int64 {
+// uploadsOrder creates an order of the platform uploads.
+func (n *publishClient) uploadsOrder(id string) int64 {
 	n.t.Helper()
 	c := newOrderClientAt(n.menuClient)
 	taken := c.sendAsChannel("POST", channelOrdersRoute,
 		strings.Replace(orderOf(id, `,"delivery_type":"self"`), `"web"`, `"uploads"`, 1))
 	require.Equal(n.t, 200, taken.status, taken.text)
-	order := int64(taken.body["order_id"].(float64))
+	return int64(taken.body["order_id"].(float64))
+}
+
+// rider creates an order and reports its rider, which becomes a call. It returns the order.
+func (n *publishClient) rider(id string) int64 {
+	n.t.Helper()
+	order := n.uploadsOrder(id)
 	n.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, order, riderData))
 	return order
 }
@@ -278,4 +284,21 @@ func TestHostileValuesEndASequence(t *testing.T) {
 	}
 	requests, _, _ := u.seen()
 	require.NotContains(t, strings.Join(requests, " "), "admin")
+}
+
+func TestAcknowledgementIsInterpretedWithEarlierSteps(t *testing.T) {
+	n, _ := newUploadClient(t)
+	order := n.uploadsOrder("S-3")
+	var acknowledged console.Call
+	n.advanceUntil("the call has ended", func() bool {
+		calls, err := consolelists.New(n.hub.db).CallsOfOrder(t.Context(), n.tenant.ID, order)
+		require.NoError(t, err)
+		at := slices.IndexFunc(calls, func(c console.Call) bool { return c.Kind == string(relay.OrderAcknowledge) })
+		if at < 0 || calls[at].FinishedAt.IsZero() {
+			return false
+		}
+		acknowledged = calls[at]
+		return true
+	})
+	require.Equal(t, string(relay.Done), acknowledged.State, acknowledged.Message)
 }

@@ -73,6 +73,12 @@ func nextBuild(installed string) int {
 	return n + 1
 }
 
+// devVersion returns the version of a build. It replaces other build metadata, since a version has one such part.
+func devVersion(version string, build int) string {
+	version, _, _ = strings.Cut(version, "+")
+	return version + "+dev." + strconv.Itoa(build)
+}
+
 func writeManifest(dir string, manifest *sdk.Manifest) error {
 	text, err := manifest.YAML()
 	if err != nil {

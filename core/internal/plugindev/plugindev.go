@@ -33,13 +33,20 @@ type Config struct {
 	Out         io.Writer
 }
 
+// installer installs builds in the hubs (hub.PluginDir).
+type installer interface {
+	Install(ctx context.Context, from string, options hub.InstallOptions) (hub.DesiredPlugin, error)
+	AwaitReady(ctx context.Context, p hub.DesiredPlugin, timeout time.Duration) ([]hub.ListedHub, error)
+}
+
 // session is a running Run.
 type session struct {
 	Config
+	hubs     installer
 	temp     string // directory of the builds
 	id       string // of the plugin; "" before the first build
 	builds   int
-	good     string // directory of the last version that the hub ran; "" if there is none
+	good     string // directory of the last version that the hubs ran; "" if there is none
 	listener *plugintap.Listener
 	printed  sync.WaitGroup
 	print    sync.Mutex
@@ -56,7 +63,7 @@ func Run(ctx context.Context, c Config) error {
 	if c.Source, err = filepath.Abs(c.Source); err != nil {
 		return err
 	}
-	s := &session{Config: c}
+	s := &session{Config: c, hubs: c.Plugins}
 	if s.temp, err = os.MkdirTemp("", "servery-dev-"); err != nil {
 		return err
 	}
@@ -118,7 +125,7 @@ func (s *session) update(ctx context.Context) error {
 	if err := s.listen(manifest.ID); err != nil {
 		return err
 	}
-	manifest.Version += "+dev." + fmt.Sprint(nextBuild(filepath.Join(s.Plugins.Dir, s.id)))
+	manifest.Version = devVersion(manifest.Version, nextBuild(filepath.Join(s.Plugins.Dir, s.id)))
 	if err := writeManifest(dir, manifest); err != nil {
 		return err
 	}
@@ -151,36 +158,26 @@ func (s *session) listen(id string) (err error) {
 	return nil
 }
 
-// install lets the hub run a build. If the hub cannot, it runs the last good version again.
+// install lets the hubs run a build. If a hub rejects it, the hubs run the last good version again.
 func (s *session) install(ctx context.Context, dir string) error {
-	desired, err := s.Plugins.Install(ctx, dir, hub.InstallOptions{})
+	desired, err := s.hubs.Install(ctx, dir, hub.InstallOptions{})
 	if err != nil {
 		return err
 	}
-	hubs, err := s.Plugins.AwaitReady(ctx, desired, readyTimeout)
-	if err != nil && ctx.Err() == nil && failed(hubs) && s.good != "" {
-		_, undone := s.Plugins.Install(ctx, s.good, hub.InstallOptions{Force: true})
+	hubs, err := s.hubs.AwaitReady(ctx, desired, readyTimeout)
+	switch {
+	case err != nil && ctx.Err() == nil && desired.RejectedBy(hubs) && s.good != "":
+		_, undone := s.hubs.Install(ctx, s.good, hub.InstallOptions{Force: true})
 		return errors.Join(err, undone, os.RemoveAll(dir))
+	case err != nil: // no hub tried it, or it is late
+		return errors.Join(err, os.RemoveAll(dir))
 	}
-	if ctx.Err() == nil && s.good != "" {
+	if s.good != "" {
 		_ = os.RemoveAll(s.good)
 	}
 	s.good = dir
-	if err != nil {
-		return err
-	}
 	s.say("plugin %s %s is ready in %d running hubs\n", desired.ID, desired.Installed, len(hubs))
 	return nil
-}
-
-// failed reports whether a hub tried the version and cannot run it.
-func failed(hubs []hub.ListedHub) bool {
-	for _, h := range hubs {
-		if h.State == pluginhost.Backoff || h.State == pluginhost.Quarantined {
-			return true
-		}
-	}
-	return false
 }
 
 func versionIn(dir string) string {

@@ -2,6 +2,9 @@ package plugindev
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/plugintap"
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 func TestDatabaseElsewhereIsRefused(t *testing.T) {
@@ -73,4 +78,56 @@ func TestCallsAreFormattedWithinBounds(t *testing.T) {
 		Request: strings.Repeat("x\n", 70) + "x", Response: "{}"})
 	require.Contains(t, text, "09:30:00.000 Menu.Render 1.23ms ok\n  > x\n")
 	require.Contains(t, text, "  > … 11 more lines\n  < {}\n")
+}
+
+func TestVersionOfABuildReplacesOtherMetadata(t *testing.T) {
+	require.Equal(t, "1.0.0+dev.1", devVersion("1.0.0", 1))
+	require.Equal(t, "1.0.0-rc.1+dev.7", devVersion("1.0.0-rc.1+abc", 7))
+}
+
+// fakeHubs are hubs that report what a test says.
+type fakeHubs struct {
+	reports   []hub.ListedHub
+	err       error
+	installed []string // directories
+}
+
+// Install records an installation (installer).
+func (f *fakeHubs) Install(_ context.Context, from string, _ hub.InstallOptions) (hub.DesiredPlugin, error) {
+	f.installed = append(f.installed, from)
+	return hub.DesiredPlugin{}, nil
+}
+
+// AwaitReady returns the reports (installer).
+func (f *fakeHubs) AwaitReady(context.Context, hub.DesiredPlugin, time.Duration) ([]hub.ListedHub, error) {
+	return f.reports, f.err
+}
+
+func TestRejectedBuildIsReplacedByTheGoodOne(t *testing.T) {
+	temp, hubs := t.TempDir(), &fakeHubs{}
+	s := &session{Config: Config{Out: io.Discard}, hubs: hubs}
+	install := func(name string) (dir string, err error) {
+		dir = filepath.Join(temp, name)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		return dir, s.install(t.Context(), dir)
+	}
+	good, err := install("good")
+	require.NoError(t, err)
+	late := errors.New("not ready in every hub")
+	hubs.err = late
+	_, err = install("untried")
+	require.ErrorIs(t, err, late)
+	require.Len(t, hubs.installed, 2)
+	hubs.reports = []hub.ListedHub{{State: pluginhost.Ready, Build: "old"}}
+	rejected, err := install("rejected")
+	require.ErrorIs(t, err, late)
+	require.Equal(t, []string{rejected, good}, hubs.installed[2:])
+	require.Equal(t, good, s.good)
+	require.DirExists(t, good)
+	require.NoDirExists(t, rejected)
+	hubs.err = nil
+	better, err := install("better")
+	require.NoError(t, err)
+	require.Equal(t, better, s.good)
+	require.NoDirExists(t, good)
 }

@@ -47,6 +47,9 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		message = first.Description
 	case "refuse":
 		err = sdk.Refusef("%s", first.Description)
+	case "deadline":
+		until, _ := ctx.Deadline()
+		message = fmt.Sprint(time.Until(until) > 30*time.Second)
 	case "wait":
 		message, err = h.version, waitForFile(ctx, first.Description)
 	case "crash-late": // whether or not the caller still waits
@@ -63,6 +66,8 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		message, err = startChild(first.RefId)
 	case "unknown-item":
 		return []*sdk.Finding{{RefId: "of-somebody-else", Rule: "x"}}, nil
+	case "finding-without-message":
+		return []*sdk.Finding{{RefId: first.RefId, Rule: "x"}}, nil
 	case "findings-without-end":
 		finding := &sdk.Finding{RefId: first.RefId, Rule: "x", Message: strings.Repeat("x", 1000)}
 		findings := make([]*sdk.Finding, 1<<20)
@@ -233,10 +238,16 @@ func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*
 	return sdk.Send(plan)
 }
 
-// Render crashes on the menu of one store, and never ends for others.
+// Render crashes on the menu of one store, waits for a file for some, and never ends for others.
 func (hostile) Render(ctx context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	if menu.GetStore().GetRefId() == "crash" {
 		os.Exit(3)
+	}
+	if file, waits := strings.CutPrefix(menu.GetStore().GetRefId(), "wait:"); waits {
+		if err := waitForFile(ctx, file); err != nil {
+			return nil, err
+		}
+		return sdk.Send(&sdk.Plan{Endpoint: "api", Method: "PUT", Path: "/menu"})
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -56,16 +56,22 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 
 // InterpretPublish says what each step returned.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	said := steps(response)
+	if response.GetStep() != "jobs" {
+		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY, Message: said}, nil
+	}
+	said += fmt.Sprintf(", %d pages", len(response.GetPages()))
+	return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Message: said,
+		Errors: []*sdk.PublishError{{Entity: "menu", Code: "steps", Message: said}}}, nil
+}
+
+// steps lists the steps of a response with their status.
+func steps(response *sdk.Response) string {
 	var said []string
 	for _, r := range append(response.GetEarlier(), response) {
 		said = append(said, fmt.Sprintf("%s %d", r.GetStep(), r.GetStatus()))
 	}
-	if response.GetStep() != "jobs" {
-		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY, Message: strings.Join(said, ", ")}, nil
-	}
-	pages := fmt.Sprintf(", %d pages", len(response.GetPages()))
-	return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Message: strings.Join(said, ", ") + pages,
-		Errors: []*sdk.PublishError{{Entity: "menu", Code: "steps", Message: strings.Join(said, ", ") + pages}}}, nil
+	return strings.Join(said, ", ")
 }
 
 // PlanRiderStatus creates a rider, and then changes it.
@@ -86,4 +92,21 @@ func (plugin) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.D
 			map[string]bool{"available": r.GetAvailable()}))
 	}
 	return sdk.Send(sdk.LongSteps(3600, steps...))
+}
+
+// PlanAcknowledge opens an order, and then confirms it.
+func (plugin) PlanAcknowledge(_ context.Context, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
+	path := "/orders/" + r.GetOrder().GetPlatformOrderId()
+	return sdk.Send(sdk.Steps(sdk.JSONStep("open", http.MethodPost, "api", path, r.GetAccepted()),
+		sdk.JSONStep("confirm", http.MethodPut, "api", path, r.GetAccepted())))
+}
+
+// InterpretAcknowledge needs the responses to both steps.
+func (plugin) InterpretAcknowledge(_ context.Context, _ *sdk.Call,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
+	said := steps(response)
+	if said != "open 202, confirm 202" {
+		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: "the steps are: " + said}, nil
+	}
+	return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE}, nil
 }
