@@ -56,7 +56,7 @@ func TestFormKeepsItsInputIfSomethingIsMissing(t *testing.T) {
 	}
 }
 
-func TestListReadAsAWholeHasItsNextPage(t *testing.T) {
+func TestListReadWholeHasItsNextPage(t *testing.T) {
 	f := fullHub()
 	f.platforms = nil
 	for n := range shell.PageSize + 3 {

@@ -86,7 +86,8 @@ func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext,
 	}
 	for _, fault := range []console.RejectionFault{console.HubFault, console.OrderFault} {
 		last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
-			Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.From, Before: f.To, Fault: fault, Missing: true, Limit: 1})
+			Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.From, Before: f.To, Fault: fault, Missing: true,
+			Limit: 1})
 		if err != nil {
 			return nil, err
 		}

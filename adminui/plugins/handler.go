@@ -20,8 +20,8 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Registry lists plugins with the platforms of businesses that they serve. nil businesses means all; only then are the log
-// and the texts of problems included.
+// Registry lists plugins with the platforms of businesses that they serve. nil businesses means all. Only then are the
+// log and the texts of problems included.
 type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 	// PluginFaults returns the faults of a plugin and its requests that are set aside, of the businesses.

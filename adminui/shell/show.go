@@ -128,8 +128,8 @@ func (v *PageContext) urlWith(pairs ...string) string {
 	return v.Path + "?" + query.Encode()
 }
 
-// Redisplay shows the page at path again with the rejected form open and filled in, also if something that the form names
-// does not exist, or conflicts. It returns any other error.
+// Redisplay shows the page at path again with the rejected form open and filled in. It returns any error other than
+// Invalid, NotFound and Conflict.
 func (v *PageContext) Redisplay(c *fiber.Ctx, err error, path string, page Handler) error {
 	if code := core.CodeOf(err); code != core.Invalid && code != core.NotFound && code != core.Conflict {
 		return err

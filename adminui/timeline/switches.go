@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// AddStoreSwitch adds an audit entry of a store, such as that somebody opened or closed it.
+// AddStoreSwitch adds an audit entry of a store, such as its opening or closing.
 func (l *Timeline) AddStoreSwitch(e console.Entry) {
 	var detail struct {
 		Why   string

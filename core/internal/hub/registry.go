@@ -31,8 +31,8 @@ type pluginRegistry struct {
 // maxServedPlatforms bounds the platforms that are read.
 const maxServedPlatforms = 5000
 
-// ListPlugins returns every plugin, with the platforms that it serves in businesses; nil means all businesses. Its log and
-// the texts of its problems can name orders of any business, so they are returned for all businesses only.
+// ListPlugins returns every plugin, with the platforms that it serves in businesses; nil means all businesses. Its log
+// and the texts of its problems can name orders of any business, so they are returned for all businesses only.
 func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error) {
 	stored, err := calls.NewPlugins(r.db).List(ctx)
 	if err != nil {

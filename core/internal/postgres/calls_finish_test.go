@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-func TestResultOfAnEarlierLeaseEndsNoLaterOne(t *testing.T) {
+func TestResultOfEarlierLeaseEndsNoLaterOne(t *testing.T) {
 	d := newRiderHarness(t)
 	id := d.order("b", "")
 	require.NoError(t, d.send(id, order.Assigned, order.Rider{Name: "Ann", Phone: "1"}))

@@ -226,9 +226,9 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 	}))
 }
 
-// scheduleOrderingKeys schedules each ordering key whose lease is held: the same call for its next attempt, the next
-// call at once, or nothing if no call waits. The next rider location is sent when the rate
-// limit allows. A location's outcome is stored in call_queue, because it has no other record.
+// scheduleOrderingKeys schedules each ordering key whose lease is held. That is the same call for its next attempt, the
+// next call at once, or nothing if no call waits. The next rider location is sent when the rate limit allows. A
+// location's outcome is stored in call_queue, because it has no other record.
 func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	// The owner itself may have claimed the ordering key of a lost lease again.
 	results = slices.DeleteFunc(slices.Clone(results), func(r relay.Result) bool { return r.LeaseLost })

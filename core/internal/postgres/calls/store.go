@@ -69,9 +69,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	return batch, err
 }
 
-// load adds the first calls and their orders to claimed ordering keys. It finishes keys without a waiting call, rider
-// locations that are no longer relevant, rejections of orders that were accepted since, and calls whose order cannot be
-// read.
+// load adds the first calls and their orders to claimed ordering keys. It finishes keys without a waiting call, and
+// calls that are no longer relevant or whose order cannot be read.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
 	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),

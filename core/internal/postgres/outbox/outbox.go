@@ -137,7 +137,8 @@ func (o *Outbox) releaseReserved() {
 }
 
 // EndpointOf returns the endpoint id of a callback_url: one per business and URL. It is negative, so that it is never a
-// webhook's id. The hash is cryptographic, because whoever finds a URL with the same id shares its limits and circuit.
+// webhook's id. The hash is cryptographic, because a business with a URL of the same id would share its limits and
+// circuit.
 func EndpointOf(business core.BusinessID, url string) int64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", business, url))
 	return -int64(binary.BigEndian.Uint64(sum[:])>>1) - 1
