@@ -153,9 +153,12 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *recordS
 		if at.partial {
 			panic("menu: the state holds only the identifiers of " + s.kind.String() + " " + key)
 		}
+		earlier := at.changed // by another object of the request
+		at.changed = false
 		v := decide(o, at)
 		outcome := Outcome{Action: "U", ID: s.ref(&at.record).ID, Message: v.problem}
 		outcome.Changed = v.problem == "" && (created || at.changed || v.changed)
+		at.changed = at.changed || earlier
 		if created {
 			outcome.Action = "A"
 		}
