@@ -67,6 +67,40 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	return request, nil
 }
 
+// decodeUnchecked decodes the body of a stored request without checking its objects, to report them as failed. The
+// checks can have become stricter since the request was accepted. An object that cannot be decoded has only its raw
+// form.
+func decodeUnchecked(body []byte, scope Scope) (Request, error) {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root); err != nil {
+		return Request{}, err
+	}
+	return Request{
+		Scope:        scope,
+		Categories:   decodeUncheckedArray[CategoryObject](root.Categories.Elements(body)),
+		Items:        decodeUncheckedArray[ItemObject](root.Items.Elements(body)),
+		OptionGroups: decodeUncheckedArray[OptionGroupObject](root.OptionGroups.Elements(body)),
+		Options:      decodeUncheckedArray[OptionObject](root.Options.Elements(body)),
+		Taxes:        decodeUncheckedArray[TaxObject](root.Taxes.Elements(body)),
+		Charges:      decodeUncheckedArray[ChargeObject](root.Charges.Elements(body)),
+	}, nil
+}
+
+func decodeUncheckedArray[T any](raws []jsontext.Value) []Submitted[T] {
+	if raws == nil {
+		return nil
+	}
+	array := make([]Submitted[T], len(raws))
+	failures := core.DecodeObjects(raws, func(i int) any { return &array[i].Object })
+	for i, raw := range raws {
+		array[i].Raw = raw
+		if failures[i] != nil {
+			new(checker).decodeLenient(raw, &array[i].Object)
+		}
+	}
+	return array
+}
+
 // CheckLimits returns the Invalid error of a body that is not JSON or has too many objects in an array. It allocates
 // little, so it can check a body that is too large to decode.
 func CheckLimits(body []byte) error {

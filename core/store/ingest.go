@@ -53,7 +53,7 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 ) error {
 	request, err := Decode(job.Body)
 	if err != nil {
-		return fmt.Errorf("reading a stored request: %w", err)
+		return core.UnreadableRequest(err)
 	}
 	report(0, len(request.Stores))
 	err = i.Storage.Ingest(ctx, job, request, func(state State, newID func() int64) (IngestResult, error) {
