@@ -138,7 +138,10 @@ func (s Stored) ClosureOn(platform string) *PlatformClosure {
 	return nil
 }
 
+// TakesOrders reports whether the store accepts orders, apart from its closures on platforms.
+func (s Stored) TakesOrders() bool { return *s.Active && *s.OrderingEnabled }
+
 // TakesOrdersOn reports whether the store accepts orders on a platform.
 func (s Stored) TakesOrdersOn(platform string) bool {
-	return *s.OrderingEnabled && s.ClosureOn(platform) == nil
+	return s.TakesOrders() && s.ClosureOn(platform) == nil
 }
