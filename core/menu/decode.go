@@ -25,8 +25,8 @@ type envelope struct {
 	FlushTaxes        bool `json:"flush_taxes"`
 	FlushCharges      bool `json:"flush_charges"`
 
-	ConfirmFlush bool    `json:"confirm_flush"`
-	CallbackURL  *string `json:"callback_url"`
+	ConfirmFlush bool   `json:"confirm_flush"`
+	CallbackURL  string `json:"callback_url"` // "" counts as not sent
 }
 
 // Decode decodes the body of a menu request and checks everything that needs no stored state. Any violation rejects the
@@ -44,8 +44,8 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 		},
 	}
 	var v core.Violations
-	if root.CallbackURL != nil {
-		request.CallbackURL = *root.CallbackURL
+	if root.CallbackURL != "" {
+		request.CallbackURL = root.CallbackURL
 		if wrong := core.CheckURL(request.CallbackURL); wrong != "" {
 			v.AddBody("callback_url", "url", wrong)
 		}
