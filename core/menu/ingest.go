@@ -270,7 +270,7 @@ type Versions struct {
 
 // RenderVersion is the version of the rendering of effective menus, for customers and plugins. A change of it
 // invalidates caches and republishes menus.
-const RenderVersion = 3
+const RenderVersion = 4
 
 // ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
