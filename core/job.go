@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // JobKind is the kind of work that a job does. Jobs of one business and ordering key run one at a time, in the order in
 // which they were accepted.
@@ -60,3 +63,23 @@ type Snooze struct{ Until time.Time }
 
 // Error returns a message with the time.
 func (p Snooze) Error() string { return "the job waits until " + p.Until.Format(time.RFC3339Nano) }
+
+// FinalError is the error of a job that another attempt cannot correct, such as a stored request that cannot be read.
+// The job fails without a retry.
+type FinalError struct{ Cause error }
+
+// Error returns the message of the cause.
+func (e FinalError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e FinalError) Unwrap() error { return e.Cause }
+
+// UnreadableRequest returns the error of a job whose stored request cannot be decoded. It is a FinalError if the
+// request itself is the cause.
+func UnreadableRequest(err error) error {
+	wrapped := fmt.Errorf("reading a stored request: %w", err)
+	if CodeOf(err) == Invalid {
+		return FinalError{wrapped}
+	}
+	return wrapped
+}

@@ -20,6 +20,10 @@ func CheckURL(s string) string {
 	u, _ := url.Parse(s) // CheckLink has parsed it
 	port, err := strconv.Atoi(u.Port())
 	switch {
+	case u.User != nil:
+		return "must not contain a user name or password: use headers"
+	case u.Fragment != "":
+		return "must not contain a fragment (#…)"
 	case u.Port() != "" && (err != nil || port < 1 || port > 65535):
 		return "must have a port from 1 to 65535"
 	case !isHost(u.Hostname()):
@@ -43,7 +47,8 @@ func isHost(name string) bool {
 	return utf8.RuneCountInString(name) <= 254
 }
 
-// CheckLink is CheckURL for a URL that the hub passes on and does not open itself.
+// CheckLink is CheckURL for a URL that the hub passes on and does not open itself. It may have a fragment, such as the
+// page of a store on a platform, and a user name.
 func CheckLink(s string) string {
 	if len(s) > MaxURLLength {
 		return "must be at most 2048 bytes long"
@@ -57,10 +62,6 @@ func CheckLink(s string) string {
 		return "must be a full URL such as https://pos.example.com/hook"
 	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http"):
 		return "must begin with https:// or http://"
-	case u.User != nil:
-		return "must not contain a user name or password: use headers"
-	case u.Fragment != "":
-		return "must not contain a fragment (#…)"
 	}
 	return ""
 }

@@ -30,6 +30,8 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 		"https://" + strings.Repeat("a.", 128):   "must have a host name with",
 		"https://:8443/":                         "must be a full URL",
 		"ftp://pos.example.com/":                 "must begin with https:// or http://",
+		"https://u:p@pos.example.com/":           "must not contain a user name or password: use headers",
+		"https://pos.example.com/#top":           "must not contain a fragment",
 	} {
 		if words == "" {
 			require.Empty(t, CheckURL(sent), sent)
@@ -37,5 +39,8 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 			require.Contains(t, CheckURL(sent), words, sent)
 		}
 	}
-	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "the hub does not open it")
+	for _, link := range []string{"https://aggregator.example/?outlet=Market Street",
+		"https://aggregator.example/city#/store/17", "https://user@aggregator.example/"} {
+		require.Empty(t, CheckLink(link), "the hub does not open it")
+	}
 }

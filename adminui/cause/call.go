@@ -66,7 +66,7 @@ func CallTitle(c console.Call) string {
 			return fmt.Sprintf(text.CallBusy, c.Platform)
 		case w != nil:
 			return fmt.Sprintf(text.CallNormal, c.Platform)
-		case sent.Enable:
+		case sent.Enable && !sent.StaysClosed:
 			return fmt.Sprintf(text.CallOpen, c.Platform)
 		}
 		return fmt.Sprintf(text.CallClose, c.Platform)

@@ -12,7 +12,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// decodeAvailability decodes the payload of an availability call. For a store action only the store is set.
+// decodeAvailability decodes the payload of an availability call, and returns what the platform is sent. For a store
+// action only the store is set.
 func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
 	if p, err = decodePayload[relay.ItemActionPayload](call); err != nil {
 		return p, "", err
@@ -22,7 +23,7 @@ func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action stri
 		return p, sdk.Busy, nil
 	case p.Workload != nil:
 		return p, sdk.Normal, nil
-	case p.Enable:
+	case p.Enable && !p.StaysClosed:
 		return p, sdk.Enable, nil
 	}
 	return p, sdk.Disable, nil
@@ -31,7 +32,7 @@ func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action stri
 // planAvailability plans an availability change of a store, or of its items and options.
 func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject) (none pluginhost.Decision, err error) {
-	p, _, err := decodeAvailability(call)
+	p, action, err := decodeAvailability(call)
 	if err != nil {
 		return none, err
 	}
@@ -47,7 +48,7 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 	}
 	if call.Kind == relay.StoreAction {
 		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
-			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At,
+			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: action == sdk.Enable, ChangedAt: p.At,
 			TurnOnAt: p.TurnOnAt})
 	}
 	request := &pb.ItemActionRequest{StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable,

@@ -46,9 +46,9 @@ type Reservation interface {
 // only while its lease holds. A job thus has exactly one outcome, however often it was started.
 type Handler interface {
 	// Run does the job and may call report with its progress. A job that has to wait returns core.Snooze and is run
-	// again at that time.
+	// again at that time. A job that cannot succeed returns core.FinalError and is not run again.
 	Run(ctx context.Context, job core.Job, report func(done, total int)) error
-	// Fail ends a job that failed too often. It still sends the callback.
+	// Fail ends a job that failed too often, or with core.FinalError. It still sends the callback.
 	Fail(ctx context.Context, job core.Job, cause error) error
 }
 

@@ -209,7 +209,13 @@ func (r *Runner) unregister(job core.Job) {
 func (r *Runner) isFinalFailure(ctx context.Context, job core.Job, err error) bool {
 	var snooze core.Snooze
 	return err != nil && !errors.As(err, &snooze) && core.CodeOf(err) != core.Conflict &&
-		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
+		(job.Attempts >= r.config.MaxAttempts || isFinal(err)) && ctx.Err() == nil && r.handlers[job.Kind] != nil
+}
+
+// isFinal reports whether another attempt cannot correct an error.
+func isFinal(err error) bool {
+	var final core.FinalError
+	return errors.As(err, &final)
 }
 
 // failAttempts bounds the further attempts to report that a job failed. A job whose report itself ends the process
@@ -220,14 +226,19 @@ const failAttempts = 5
 const failPause = 5 * time.Second
 
 // fail ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls fail
-// again.
+// again. A job whose report can never succeed fails without a callback.
 func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	log.Error("job failed", "error", cause)
 	err := r.withLimit(ctx, func(ctx context.Context) error {
 		if job.Attempts >= r.config.MaxAttempts+failAttempts {
 			return r.queue.MarkFailed(ctx, job, cause.Error())
 		}
-		return r.handlers[job.Kind].Fail(ctx, job, cause)
+		err := r.handlers[job.Kind].Fail(ctx, job, cause)
+		if isFinal(err) {
+			log.Error("reporting a failed job failed", "error", err)
+			return r.queue.MarkFailed(ctx, job, cause.Error())
+		}
+		return err
 	})
 	if err != nil {
 		log.Error("recording a failed job failed", "error", err)

@@ -243,6 +243,30 @@ func TestUnreadableJobFailsWithTheReason(t *testing.T) {
 	stop()
 }
 
+func TestFinalErrorFailsTheFirstAttempt(t *testing.T) {
+	b, failed := newFakeQueue(), make(chan error, 1)
+	stop := start(b, Config{}, funcHandler{
+		run: func(context.Context, core.Job, func(int, int)) error {
+			return fmt.Errorf("running: %w", core.FinalError{Cause: errors.New("unreadable")})
+		},
+		fail: func(_ core.Job, cause error) error { failed <- cause; return nil },
+	})
+	require.EqualError(t, <-failed, "running: unreadable")
+	stop()
+	require.Empty(t, b.retries)
+}
+
+func TestUnreportableFinalErrorMarksTheJobFailed(t *testing.T) {
+	b, unreadable := newFakeQueue(), core.FinalError{Cause: errors.New("unreadable")}
+	stop := start(b, Config{}, funcHandler{
+		run:  func(context.Context, core.Job, func(int, int)) error { return unreadable },
+		fail: func(core.Job, error) error { return unreadable },
+	})
+	require.Equal(t, "unreadable", <-b.markedFailed)
+	stop()
+	require.Empty(t, b.retries)
+}
+
 func TestRetriedFailureKeepsItsOriginalCause(t *testing.T) {
 	b, reported := newFakeQueue(), make(chan error, 2)
 	away := errors.New("the database is unavailable")

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -100,7 +101,8 @@ type Charge struct {
 	Structure         ChargeStructure `json:"structure"`
 	FulfillmentModes  jsontext.Value  `json:"fulfillment_modes,omitzero"`
 	ExcludedPlatforms jsontext.Value  `json:"excluded_platforms,omitzero"`
-	// A charge on the order that lost its items by clear_items applies to no order, until a list names items or all.
+	// A charge on the order can lose its items, by clear_items or to another charge. It then applies to no order until
+	// a list names items or all.
 	Cleared  bool `json:"cleared,omitzero"`
 	AllItems bool `json:"-"`
 }
@@ -108,6 +110,19 @@ type Charge struct {
 // Key identifies the charge within its business: code, value and what it applies to.
 func (r *Charge) Key() string {
 	return r.Code + " " + r.Structure.Value.String() + " " + r.Structure.ApplicableOn
+}
+
+// ExclusionKey is the same for charges that replace each other on an item. They have one code, apply to the same orders
+// and differ in their value.
+func (r *Charge) ExclusionKey() string {
+	sorted := func(doc jsontext.Value) []string {
+		return slices.Compact(slices.Sorted(slices.Values(decodeDocument[[]string](doc))))
+	}
+	modes := sorted(r.FulfillmentModes)
+	if len(modes) == 0 && strings.HasPrefix(r.Code, "DC_") {
+		modes = []string{"delivery"} // their default
+	}
+	return fmt.Sprintf("%s %s %q %q", r.Code, r.Structure.ApplicableOn, modes, sorted(r.ExcludedPlatforms))
 }
 
 func (r *Charge) apply(o *ChargeObject, flushed bool) (changed bool) {
@@ -136,6 +151,6 @@ func (r *Charge) updateCleared(changed *bool, had bool, items int) []Warning {
 		return nil
 	}
 	return []Warning{{"item_ref_ids", "item_ref_ids of " + strings.TrimSpace(r.Key()) +
-		" is empty after clear_items: " +
+		" is empty: " +
 		"the charge applies to no order until the list names items, or all for every order"}}
 }

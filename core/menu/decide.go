@@ -26,10 +26,15 @@ func Decide(request Request, state State, newID func() int64) Plan {
 	run(d, request.Options, d.options, nil, d.option)
 	d.flushMasters(Options)
 	d.flushStore(Options)
-	d.rates = newTaxRates(d.taxes, state.Links[TaxItem], d.activations())
-	run(d, request.Taxes, d.taxes, d.taxOrder(), d.tax)
+	d.taxRates = newRateSet(taxKind, d.taxes, d.links[TaxItem],
+		activations(d.taxes, request.Taxes, func(o *TaxObject) *bool { return o.Active }, d.flush[Taxes]))
+	run(d, request.Taxes, d.taxes,
+		allItemsFirst(request.Taxes, func(o *TaxObject) []string { return o.ItemRefIDs }), d.tax)
 	d.flushMasters(Taxes)
-	run(d, request.Charges, d.charges, nil, d.charge)
+	d.chargeRates = newRateSet(chargeKind, d.charges, d.links[ChargeItem],
+		activations(d.charges, request.Charges, func(o *ChargeObject) *bool { return o.Active }, d.flush[Charges]))
+	run(d, request.Charges, d.charges,
+		allItemsFirst(request.Charges, func(o *ChargeObject) []string { return o.ItemRefIDs }), d.charge)
 	d.flushMasters(Charges)
 	return d.finish()
 }
@@ -52,7 +57,9 @@ type decider struct {
 	children   map[int64][]*recordState[Category] // candidates by parent; their records are authoritative
 	links      PerRelation[*linkSet]
 	nesting    *nestingGraph
-	rates      *taxRates
+
+	taxRates    *rateSet[Tax]
+	chargeRates *rateSet[Charge]
 
 	flush           PerKind[bool] // the flushes that take effect
 	storeCategories map[int64]bool
@@ -153,9 +160,12 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *recordS
 		if at.partial {
 			panic("menu: the state holds only the identifiers of " + s.kind.String() + " " + key)
 		}
+		earlier := at.changed // by another object of the request
+		at.changed = false
 		v := decide(o, at)
 		outcome := Outcome{Action: "U", ID: s.ref(&at.record).ID, Message: v.problem}
 		outcome.Changed = v.problem == "" && (created || at.changed || v.changed)
+		at.changed = at.changed || earlier
 		if created {
 			outcome.Action = "A"
 		}

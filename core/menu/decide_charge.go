@@ -1,6 +1,9 @@
 package menu
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
 	if s.isNew && o.Title == nil {
@@ -17,12 +20,33 @@ func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
 	s.changed = r.apply(o, d.flush[Taxes]) || s.changed
 	links := d.links[TaxItem]
 	before := links.mark()
-	if blocking := d.rates.assign(links, s, sent); blocking != nil {
-		d.warn("taxes[].item_ref_ids", "item_ref_ids",
-			"of "+r.Key()+", which is inactive, applies to none of "+blocking.record.Key()+", which is active")
+	if blocking := d.taxRates.assign(s, sent); blocking != nil {
+		d.warnOfBlocking(Taxes, r.Key(), blocking.record.Key())
 	}
 	return objectResult{changed: links.differs(before),
 		warnings: unknownRefsWarning("item_ref_ids", Items, sent.unknown)}
+}
+
+// taxKind describes taxes.
+var taxKind = rateKind[Tax]{
+	exclusionKey: func(r *Tax) string { return r.Code },
+	allItems:     func(r *Tax) *bool { return &r.AllItems },
+}
+
+// chargeKind describes charges.
+var chargeKind = rateKind[Charge]{
+	exclusionKey: (*Charge).ExclusionKey,
+	allItems:     func(r *Charge) *bool { return &r.AllItems },
+	lostItems: func(r *Charge, items int) (changed bool) {
+		r.updateCleared(&changed, true, items)
+		return changed
+	},
+}
+
+// warnOfBlocking warns about an inactive tax or charge that does not get items of an active one.
+func (d *decider) warnOfBlocking(kind Kind, inactive, active string) {
+	d.warn(kind.String()+"[].item_ref_ids", "item_ref_ids", "of "+strings.TrimSpace(inactive)+
+		", which is inactive, applies to none of "+strings.TrimSpace(active)+", which is active")
 }
 
 func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
@@ -40,10 +64,13 @@ func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
 	if s.isNew {
 		r.Code, r.Structure = *o.Code, *o.Structure
 	}
-	s.changed = r.apply(&resolved, d.flush[Charges])
 	links := d.links[ChargeItem]
 	before, had := links.mark(), r.AllItems || len(links.of(r.ID)) > 0
-	s.changed = sent.apply(links, r.ID, &r.AllItems) || s.changed
+	sent = d.chargeRates.apply(s, sent, func() { s.changed = r.apply(&resolved, d.flush[Charges]) || s.changed })
+	if blocking := d.chargeRates.assign(s, sent); blocking != nil {
+		d.warnOfBlocking(Charges, r.Key(), blocking.record.Key())
+		had = true // without the items that it names, it applies to no order
+	}
 	return objectResult{warnings: slices.Concat(unknownRefsWarning("item_ref_ids", Items, sent.unknown), platforms,
 		r.updateCleared(&s.changed, had, len(links.of(r.ID)))), changed: links.differs(before)}
 }

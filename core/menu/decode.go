@@ -25,8 +25,8 @@ type envelope struct {
 	FlushTaxes        bool `json:"flush_taxes"`
 	FlushCharges      bool `json:"flush_charges"`
 
-	ConfirmFlush bool    `json:"confirm_flush"`
-	CallbackURL  *string `json:"callback_url"`
+	ConfirmFlush bool   `json:"confirm_flush"`
+	CallbackURL  string `json:"callback_url"` // "" counts as not sent
 }
 
 // Decode decodes the body of a menu request and checks everything that needs no stored state. Any violation rejects the
@@ -44,8 +44,8 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 		},
 	}
 	var v core.Violations
-	if root.CallbackURL != nil {
-		request.CallbackURL = *root.CallbackURL
+	if root.CallbackURL != "" {
+		request.CallbackURL = root.CallbackURL
 		if wrong := core.CheckURL(request.CallbackURL); wrong != "" {
 			v.AddBody("callback_url", "url", wrong)
 		}
@@ -65,6 +65,40 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 		return Request{}, err
 	}
 	return request, nil
+}
+
+// decodeUnchecked decodes the body of a stored request without checking its objects, to report them as failed. The
+// checks can have become stricter since the request was accepted. An object that cannot be decoded has only its raw
+// form.
+func decodeUnchecked(body []byte, scope Scope) (Request, error) {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root); err != nil {
+		return Request{}, err
+	}
+	return Request{
+		Scope:        scope,
+		Categories:   decodeUncheckedArray[CategoryObject](root.Categories.Elements(body)),
+		Items:        decodeUncheckedArray[ItemObject](root.Items.Elements(body)),
+		OptionGroups: decodeUncheckedArray[OptionGroupObject](root.OptionGroups.Elements(body)),
+		Options:      decodeUncheckedArray[OptionObject](root.Options.Elements(body)),
+		Taxes:        decodeUncheckedArray[TaxObject](root.Taxes.Elements(body)),
+		Charges:      decodeUncheckedArray[ChargeObject](root.Charges.Elements(body)),
+	}, nil
+}
+
+func decodeUncheckedArray[T any](raws []jsontext.Value) []Submitted[T] {
+	if raws == nil {
+		return nil
+	}
+	array := make([]Submitted[T], len(raws))
+	failures := core.DecodeObjects(raws, func(i int) any { return &array[i].Object })
+	for i, raw := range raws {
+		array[i].Raw = raw
+		if failures[i] != nil {
+			new(checker).decodeLenient(raw, &array[i].Object)
+		}
+	}
+	return array
 }
 
 // CheckLimits returns the Invalid error of a body that is not JSON or has too many objects in an array. It allocates

@@ -73,6 +73,8 @@ func TestMenuRequestBodyIsValidated(t *testing.T) {
 			"charges must have at most 20000 objects"},
 		{"unknown fields are ignored", `{"items":[{"ref_id":"a","price":1,"category_id":7}],"x":1}`, ""},
 		{"callback_url is checked", `{"items":[],"callback_url":"ftp://x"}`, "callback_url must"},
+		{"callback_url may be empty", `{"items":[],"callback_url":""}`, ""},
+		{"callback_url may be null", `{"items":[],"callback_url":null}`, ""},
 		{"callback_url may be given", `{"items":[],"callback_url":"https://pos.example.com/x"}`, ""},
 		{"an object must be an object", `{"items":[7]}`, "items[0]: must be an object"},
 		{"ref_id is required", `{"items":[{"price":1}]}`, "items[0]: ref_id is required"},

@@ -80,7 +80,7 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 	if to, ok := rollbackOf(job); ok {
 		return i.rollBack(ctx, job, to)
 	}
-	return i.execute(ctx, job, report, i.inspect,
+	return i.execute(ctx, job, report,
 		func(request Request, state State, inspection Inspection, newID func() int64) (IngestResult, error) {
 			later := request.applyLaterAvailability(state.LaterAvailability)
 			plan := Decide(request, state, newID)
@@ -95,15 +95,22 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 }
 
 // Fail ends a menu request that could not be executed. It writes nothing, and the callback reports every object as
-// failed (job.Handler).
+// failed (job.Handler). It does not check the request, because a violation may be the cause.
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	if _, ok := rollbackOf(job); ok {
 		return i.failRollBack(ctx, job, cause)
 	}
+	_, scope, err := i.Storage.ResolveLocation(ctx, job.Business, job.Subject)
+	if err != nil {
+		return err
+	}
+	request, err := decodeUnchecked(job.Body, scope)
+	if err != nil {
+		return core.UnreadableRequest(err)
+	}
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	noInspection := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
-	return i.execute(ctx, job, func(int, int) {}, noInspection,
-		func(request Request, state State, _ Inspection, _ func() int64) (IngestResult, error) {
+	return i.Storage.Ingest(ctx, job, IngestNeeds{scope, request.namedReadSet(), request.Objects()},
+		func(state State, _ func() int64) (IngestResult, error) {
 			if job.DryRun {
 				return IngestResult{Failure: cause.Error(), Result: []byte("{}")}, nil
 			}
@@ -113,7 +120,6 @@ func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 }
 
 func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, total int),
-	inspect func(context.Context, core.Job, Scope, Request) (Inspection, error),
 	decide func(Request, State, Inspection, func() int64) (IngestResult, error),
 ) error {
 	business, scope, err := i.Storage.ResolveLocation(ctx, job.Business, job.Subject)
@@ -122,11 +128,11 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 	}
 	request, err := Decode(job.Body, scope, i.Policy.RulesFor(business))
 	if err != nil {
-		return fmt.Errorf("reading a stored request: %w", err)
+		return core.UnreadableRequest(err)
 	}
 	objects := request.Objects()
 	report(0, objects)
-	inspection, err := inspect(ctx, job, scope, request)
+	inspection, err := i.inspect(ctx, job, scope, request)
 	if err != nil {
 		return err
 	}
@@ -172,21 +178,24 @@ func (r *Request) cancelledTimers(plan *Plan) (refs PerKind[[]string]) {
 		return refs
 	}
 	for i := range r.Items {
-		if o := &r.Items[i].Object; r.setsAvailability(Items, *o.RefID, o.Available, plan.Outcomes[Items][i]) {
+		if o := &r.Items[i].Object; r.setsAvailability(Items, o.RefID, o.Available, plan.Outcomes[Items][i]) {
 			refs[Items] = append(refs[Items], *o.RefID)
 		}
 	}
 	for i := range r.Options {
-		if o := &r.Options[i].Object; r.setsAvailability(Options, *o.RefID, o.Available, plan.Outcomes[Options][i]) {
+		if o := &r.Options[i].Object; r.setsAvailability(Options, o.RefID, o.Available, plan.Outcomes[Options][i]) {
 			refs[Options] = append(refs[Options], *o.RefID)
 		}
 	}
 	return refs
 }
 
-func (r *Request) setsAvailability(kind Kind, refID string, available *bool, outcome Outcome) bool {
-	_, later := r.laterAvailability[kind][refID]
-	return available != nil && outcome.Message == "" && !later
+func (r *Request) setsAvailability(kind Kind, refID *string, available *bool, outcome Outcome) bool {
+	if available == nil || outcome.Message != "" {
+		return false
+	}
+	_, later := r.laterAvailability[kind][*refID]
+	return !later
 }
 
 // summary returns the result that is stored with a plan's job.
@@ -261,7 +270,7 @@ type Versions struct {
 
 // RenderVersion is the version of the rendering of effective menus, for customers and plugins. A change of it
 // invalidates caches and republishes menus.
-const RenderVersion = 3
+const RenderVersion = 4
 
 // ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {

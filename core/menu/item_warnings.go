@@ -15,7 +15,7 @@ type adjustments struct {
 }
 
 // adjustment is a stored tax or charge. Objects with the same exclusionKey replace each other on an item: the rates of
-// one tax code, and only the charge itself.
+// one tax code, and the values of one charge.
 type adjustment struct {
 	id                  int64
 	key, exclusionKey   string
@@ -51,11 +51,15 @@ func (d *decider) warnOfItems() {
 	for i := range d.state.Charges {
 		was, is := &d.state.Charges[i], &d.charges.byKey[d.state.Charges[i].Key()].record
 		charges.stored = append(charges.stored,
-			adjustment{was.ID, was.Key(), was.Key(), was.Active, is.Active, was.AllItems, is.AllItems})
+			adjustment{was.ID, was.Key(), is.ExclusionKey(), was.Active, is.Active, was.AllItems, is.AllItems})
 	}
 	for i := range d.request.Charges {
 		o := &d.request.Charges[i].Object
-		charges.sent = append(charges.sent, sentAdjustment{o.identity(), o.identity(), o.ItemRefIDs})
+		sent := sentAdjustment{key: o.identity(), refs: o.ItemRefIDs}
+		if s := d.charges.byKey[sent.key]; s != nil { // a failed object creates none
+			sent.exclusionKey = s.record.ExclusionKey()
+		}
+		charges.sent = append(charges.sent, sent)
 	}
 	d.warnOfItemsOf(charges)
 }

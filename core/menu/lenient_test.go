@@ -105,6 +105,40 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	})
 }
 
+func TestGroupSentTwiceKeepsTheChangesOfBoth(t *testing.T) {
+	const stored = `M {"option_groups":[{"ref_id":"G","title":"old"}]}`
+	runEffects(t, []effectRow{
+		{"the second changes nothing more", []string{"M " + two, stored,
+			`M {"option_groups":[{"ref_id":"G","title":"new","item_ref_ids":["tea"]},` +
+				`{"ref_id":"G","item_ref_ids":["cake"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, "new", h.group("G").Title)
+				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
+				require.Equal(t, Stats{Updated: 2}, last.Stats[OptionGroups])
+			}},
+		{"the second changes another field", []string{stored, `M {"option_groups":[{"ref_id":"G","title":"new"},` +
+			`{"ref_id":"G","sort_order":7}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, "new", h.group("G").Title)
+				require.Equal(t, int64(7), h.group("G").SortOrder)
+			}},
+		{"the second fails", []string{stored, `M {"option_groups":[{"ref_id":"G","title":"new","max_selectable":2},` +
+			`{"ref_id":"G","min_selectable":3}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, Stats{Updated: 1, Errors: 1}, last.Stats[OptionGroups])
+				require.Equal(t, "new", h.group("G").Title)
+				require.Equal(t, int64(0), h.group("G").MinSelectable)
+			}},
+		{"the second is the same", []string{stored, `M {"option_groups":[{"ref_id":"G","title":"new"},` +
+			`{"ref_id":"G","title":"new"}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, "new", h.group("G").Title)
+				require.Equal(t, []bool{true, false},
+					[]bool{last.Outcomes[OptionGroups][0].Changed, last.Outcomes[OptionGroups][1].Changed})
+			}},
+	})
+}
+
 func TestFloatingPointNoiseIsRoundedOffPrices(t *testing.T) {
 	const body = `{"items":[{"ref_id":"a","title":"A","price":6.599999999999999,"external_price":7.1000000000000005,
 		"platform_pricing":[{"platform":"web","price":6.6000001}]},{"ref_id":"b","title":"B","price":10.005}],

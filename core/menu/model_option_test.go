@@ -167,7 +167,8 @@ type mSent struct {
 	items  []string
 }
 
-// adjustment applies a tax or a charge. An item has one rate of each tax code.
+// adjustment applies a tax or a charge. An item has one rate of each tax code, and one value of each charge code: the
+// charges of the model differ in nothing else.
 func (m *model) adjustment(all map[string]*mAdjustment, key string, sent mSent, later map[string]bool,
 	flush bool) string {
 	t := all[key]
@@ -195,7 +196,7 @@ func (m *model) adjustment(all map[string]*mAdjustment, key string, sent mSent, 
 	if everything {
 		items = nil
 	}
-	sameCode := func(other *mAdjustment) bool { return later != nil && other != t && other.code == sent.code }
+	sameCode := func(other *mAdjustment) bool { return other != t && other.code == sent.code }
 	isActive := func(key string) bool {
 		active, listed := later[key]
 		return active || !listed && all[key].active

@@ -54,11 +54,11 @@ func (m *model) inCycles(submitted []Submitted[CategoryObject]) map[string]bool 
 	return cycles
 }
 
-// onAllFirst returns the taxes with those on all items first.
-func onAllFirst(submitted []Submitted[TaxObject]) (order []Submitted[TaxObject]) {
+// onAllFirst returns the taxes or charges with those on all items first.
+func onAllFirst[T any](submitted []Submitted[T], items func(*T) []string) (order []Submitted[T]) {
 	for _, all := range []bool{true, false} {
 		for _, s := range submitted {
-			if slices.Equal(s.Object.ItemRefIDs, []string{AllItems}) == all {
+			if slices.Equal(items(&s.Object), []string{AllItems}) == all {
 				order = append(order, s)
 			}
 		}
@@ -80,33 +80,42 @@ func inRequestOrder[T any, P object[T]](results []result, planned, submitted []S
 
 func (m *model) adjustments(r Request, run func(Kind, bool, func() string), results *PerKind[[]result],
 	deleted *PerKind[int]) {
-	taxes := onAllFirst(r.Taxes)
-	later := map[string]bool{} // whether a stored tax will be active
-	for _, s := range taxes {
-		if t := m.taxes[s.Object.identity()]; t != nil {
-			later[s.Object.identity()] = t.active || r.Flush[Taxes] && r.Scope.Master()
-			if s.Object.Active != nil {
-				later[s.Object.identity()] = *s.Object.Active
-			}
+	taxes := onAllFirst(r.Taxes, func(o *TaxObject) []string { return o.ItemRefIDs })
+	charges := onAllFirst(r.Charges, func(o *ChargeObject) []string { return o.ItemRefIDs })
+	later := [2]map[string]bool{{}, {}} // whether a stored tax or charge will be active
+	activation := func(stored *mAdjustment, flush bool, sent *bool, into map[string]bool, key string) {
+		if stored != nil {
+			active := stored.active || flush && r.Scope.Master()
+			take(&active, sent)
+			into[key] = active
 		}
+	}
+	for _, s := range taxes {
+		key := s.Object.identity()
+		activation(m.taxes[key], r.Flush[Taxes], s.Object.Active, later[0], key)
+	}
+	for _, s := range charges {
+		key := s.Object.identity()
+		activation(m.charges[key], r.Flush[Charges], s.Object.Active, later[1], key)
 	}
 	for _, s := range taxes {
 		o := s.Object
 		key := o.identity()
 		run(Taxes, m.taxes[key] != nil, func() string {
 			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
-			return m.adjustment(m.taxes, key, sent, later, r.Flush[Taxes] && r.Scope.Master())
+			return m.adjustment(m.taxes, key, sent, later[0], r.Flush[Taxes] && r.Scope.Master())
 		})
 	}
 	results[Taxes] = inRequestOrder(results[Taxes], taxes, r.Taxes)
-	for _, s := range r.Charges {
+	for _, s := range charges {
 		o := s.Object
 		key := o.identity()
 		run(Charges, m.charges[key] != nil, func() string {
 			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
-			return m.adjustment(m.charges, key, sent, nil, r.Flush[Charges] && r.Scope.Master())
+			return m.adjustment(m.charges, key, sent, later[1], r.Flush[Charges] && r.Scope.Master())
 		})
 	}
+	results[Charges] = inRequestOrder(results[Charges], charges, r.Charges)
 	if r.Flush[Taxes] && r.Scope.Master() {
 		for key, t := range m.taxes {
 			deleted[Taxes] += deactivateUnlisted(&t.active,

@@ -111,15 +111,15 @@ func describeCategoryCycle(names []string) string {
 	return strings.Join(words, " > ")
 }
 
-// taxOrder returns the indices of the submitted taxes in the order to plan them. Those on all items come first, because
-// rates that name items take precedence over them.
-func (d *decider) taxOrder() []int {
-	order := make([]int, len(d.request.Taxes))
+// allItemsFirst returns the indices of the submitted taxes or charges in the order to plan them. Those on all items
+// come first, because those that name items take precedence over them.
+func allItemsFirst[T any](submitted []Submitted[T], items func(*T) []string) []int {
+	order := make([]int, len(submitted))
 	for i := range order {
 		order[i] = i
 	}
 	onAll := func(i int) int {
-		if refs := d.request.Taxes[i].Object.ItemRefIDs; len(refs) == 1 && refs[0] == AllItems {
+		if refs := items(&submitted[i].Object); len(refs) == 1 && refs[0] == AllItems {
 			return 0
 		}
 		return 1
@@ -128,14 +128,15 @@ func (d *decider) taxOrder() []int {
 	return order
 }
 
-// activations returns whether the stored taxes that the request names will be active.
-func (d *decider) activations() map[*recordState[Tax]]bool {
-	later := make(map[*recordState[Tax]]bool, len(d.request.Taxes))
-	for i := range d.request.Taxes {
-		o := &d.request.Taxes[i].Object
-		if s := d.taxes.byKey[o.identity()]; s != nil {
-			active := s.record.Active
-			activate(new(bool), &active, o.Active, d.flush[Taxes])
+// activations returns whether the stored taxes or charges that the request names will be active.
+func activations[T, R any, P object[T]](records *recordSet[R], submitted []Submitted[T], sent func(*T) *bool,
+	flush bool) map[*recordState[R]]bool {
+	later := make(map[*recordState[R]]bool, len(submitted))
+	for i := range submitted {
+		o := &submitted[i].Object
+		if s := records.byKey[P(o).identity()]; s != nil {
+			active := records.ref(&s.record).Active
+			activate(new(bool), &active, sent(o), flush)
 			later[s] = active
 		}
 	}

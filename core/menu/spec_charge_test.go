@@ -206,7 +206,7 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 		{"clear_items without a list leaves a charge on the order for no order",
 			[]string{"M " + two, onOrder(`"item_ref_ids":["tea"]`), onOrder(`"clear_items":true`)},
 			func(t *testing.T, h *memoryDB, last Plan) {
-				require.Equal(t, []Warning{{"item_ref_ids", "item_ref_ids of DC_F 3 is empty after clear_items: the " +
+				require.Equal(t, []Warning{{"item_ref_ids", "item_ref_ids of DC_F 3 is empty: the " +
 					"charge applies to no order until the list names items, or all for every order"}},
 					last.Outcomes[Charges][0].Warnings)
 				require.Empty(t, charged(h))

@@ -112,7 +112,7 @@ func (i TimingIngestor) execute(ctx context.Context, job core.Job, report func(d
 ) error {
 	request, err := DecodeTimings(job.Body)
 	if err != nil {
-		return fmt.Errorf("reading a stored request: %w", err)
+		return core.UnreadableRequest(err)
 	}
 	report(0, len(request.Groups))
 	var refIDs []string

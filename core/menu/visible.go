@@ -193,9 +193,33 @@ func (v *visibility) allOrRefIDs(set []bool) []string {
 	return list
 }
 
-// visibleCharges returns the active charges on a visible item or on every order, unless the platform is excluded.
+// itemsOfNoCharge returns, by the exclusion key of charges for all items, the visible items that no other charge of the
+// key names.
+func (v *visibility) itemsOfNoCharge() map[string][]bool {
+	others := map[string][]bool{}
+	for row := range v.menu.Charges {
+		if c := &v.menu.Charges[row]; c.Active && c.AllItems {
+			others[c.ExclusionKey()] = slices.Clone(v.items)
+		}
+	}
+	for row := range v.menu.Charges {
+		c := &v.menu.Charges[row]
+		if len(others) == 0 || !c.Active || c.AllItems {
+			continue
+		}
+		if left := others[c.ExclusionKey()]; left != nil {
+			for _, item := range v.to[ChargeItem].of(row) {
+				left[item] = false
+			}
+		}
+	}
+	return others
+}
+
+// visibleCharges returns the active charges on a visible item or on every order, unless the platform is excluded. A
+// charge that names an item takes precedence over one of the same exclusion key for all.
 func (v *visibility) visibleCharges() []APICharge {
-	list := []APICharge{}
+	list, others := []APICharge{}, v.itemsOfNoCharge()
 	for row := range v.menu.Charges {
 		c, linked := &v.menu.Charges[row], v.to[ChargeItem].of(row)
 		if !c.Active || slices.Contains(decodeDocument[[]string](c.ExcludedPlatforms), v.platform.Name) {
@@ -203,9 +227,9 @@ func (v *visibility) visibleCharges() []APICharge {
 		}
 		items := v.itemRefIDs(linked)
 		if c.AllItems {
-			items = []string{AllItems}
+			items = v.allOrRefIDs(others[c.ExclusionKey()])
 		}
-		if c.onEveryOrder(len(linked)) || len(items) > 0 {
+		if !c.AllItems && c.onEveryOrder(len(linked)) || len(items) > 0 {
 			list = append(list, APICharge{Charge: *c, ItemRefIDs: items})
 		}
 	}

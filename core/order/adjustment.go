@@ -95,17 +95,30 @@ func (pr *pricer) charges(subtotal decimal.Decimal) []Charge {
 // chargeApplies reports whether a charge on the order applies. It applies if it never named items, if it names all of
 // them, or one that was ordered.
 func (pr *pricer) chargeApplies(c *MenuCharge) bool {
-	applies := c.All || !c.HasItemList
+	applies := !c.All && !c.HasItemList
 	for i := range pr.items {
-		applies = applies || c.Items[pr.items[i].ID]
+		applies = applies || c.appliesTo(pr.items[i].ID, pr.pricing.Charges)
 	}
 	return applies
+}
+
+// appliesTo reports whether the charge names an item, or is for all items and no other charge of its key names it.
+func (c *MenuCharge) appliesTo(item int64, charges []MenuCharge) bool {
+	if c.Items[item] {
+		return true
+	}
+	for i := range charges {
+		if c.Key != "" && charges[i].Key == c.Key && charges[i].Items[item] {
+			return false
+		}
+	}
+	return c.All
 }
 
 func (pr *pricer) chargeItems(c *MenuCharge) (total decimal.Decimal, applies bool) {
 	for i := range pr.items {
 		item := &pr.items[i]
-		if !c.All && !c.Items[item.ID] {
+		if !c.appliesTo(item.ID, pr.pricing.Charges) {
 			continue
 		}
 		applies = true

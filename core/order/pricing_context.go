@@ -85,9 +85,10 @@ type MenuCharge struct {
 	Title       string
 	Basis       Basis
 	Value       core.Amount
-	Kinds       []string // of order; empty: every kind
-	Excluded    []string // platforms on which it does not apply
-	All         bool
+	Kinds       []string       // of order; empty: every kind
+	Excluded    []string       // platforms on which it does not apply
+	Key         string         // the same for charges that replace each other on an item; "" for none
+	All         bool           // applies to every item that no other charge of its key names
 	Items       map[int64]bool // the ordered items that it names
 	HasItemList bool           // it names items, whether ordered or not, or lost them
 }

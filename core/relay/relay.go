@@ -167,6 +167,9 @@ type PlatformStore struct {
 	At              int64   `json:"at"`                  // epoch milliseconds
 	TurnOnAt        int64   `json:"turn_on_at,omitzero"` // of disabling: when the hub enables it again
 
+	// StaysClosed is set in a StoreAction that enables a store that is inactive or takes no orders.
+	StaysClosed bool `json:"stays_closed,omitzero"`
+
 	Workload *Workload `json:"workload,omitzero"` // of a StoreAction that leaves the store open or closed
 }
 

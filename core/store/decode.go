@@ -11,7 +11,7 @@ import (
 // envelope is the body of a bulk request.
 type envelope struct {
 	Stores      core.Array `json:"stores"`
-	CallbackURL *string    `json:"callback_url"`
+	CallbackURL string     `json:"callback_url"` // "" counts as not sent
 }
 
 func newEnvelope() envelope { return envelope{Stores: core.Array{Limit: MaxStores}} }
@@ -44,8 +44,8 @@ func Decode(body []byte) (Request, error) {
 	}
 	var v core.Violations
 	request := Request{}
-	if root.CallbackURL != nil {
-		request.CallbackURL = *root.CallbackURL
+	if root.CallbackURL != "" {
+		request.CallbackURL = root.CallbackURL
 		if wrong := core.CheckURL(request.CallbackURL); wrong != "" {
 			v.AddBody("callback_url", "url", wrong)
 		}

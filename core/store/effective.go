@@ -86,7 +86,7 @@ func effective(s Stored, p StoreContext, local time.Time) Effective {
 		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime,
 		MinDeliveryTime: s.MinDeliveryTime,
 		MinOrderValue:   s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active,
-		OrderingEnabled: *s.OrderingEnabled,
+		OrderingEnabled: s.TakesOrders(),
 		OpenNow:         open, Timings: s.Timings, SpecialTimings: s.SpecialTimings,
 		ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,

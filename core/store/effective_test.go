@@ -136,3 +136,29 @@ func TestStoreListReadsEveryPage(t *testing.T) {
 	_, _, err = view.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
+
+func TestInactiveStoreTakesNoOrders(t *testing.T) {
+	yes, no, name := true, false, "N"
+	reader := memoryReader{state: StoreContext{Timezone: "UTC",
+		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}}}}
+	for _, c := range []struct {
+		ref              string
+		active, ordering *bool
+		closed           []PlatformClosure
+	}{{"closed", &yes, &yes, []PlatformClosure{{Platform: "web"}}}, {"inactive", &no, &yes, nil},
+		{"no orders", &yes, &no, nil}, {"open", &yes, &yes, nil}} {
+		reader.stores = append(reader.stores, Stored{ClosedOn: c.closed, Object: Object{RefID: &c.ref, Name: &name,
+			City: &name, HideFromUI: &no, Active: c.active, OrderingEnabled: c.ordering,
+			IncludedPlatforms: []string{"web"}}})
+	}
+	view := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
+	for platform, want := range map[string][]bool{"web": {false, false, false, true}, "": {true, false, false, true}} {
+		list, _, err := view.List(t.Context(), 1, Query{Platform: platform, Limit: 9})
+		require.NoError(t, err)
+		var takes []bool
+		for _, store := range list {
+			takes = append(takes, store.OrderingEnabled)
+		}
+		require.Equal(t, want, takes, "platform %q", platform)
+	}
+}

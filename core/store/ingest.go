@@ -53,7 +53,7 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 ) error {
 	request, err := Decode(job.Body)
 	if err != nil {
-		return fmt.Errorf("reading a stored request: %w", err)
+		return core.UnreadableRequest(err)
 	}
 	report(0, len(request.Stores))
 	err = i.Storage.Ingest(ctx, job, request, func(state State, newID func() int64) (IngestResult, error) {
@@ -138,7 +138,10 @@ func (s Stored) ClosureOn(platform string) *PlatformClosure {
 	return nil
 }
 
+// TakesOrders reports whether the store accepts orders, apart from its closures on platforms.
+func (s Stored) TakesOrders() bool { return *s.Active && *s.OrderingEnabled }
+
 // TakesOrdersOn reports whether the store accepts orders on a platform.
 func (s Stored) TakesOrdersOn(platform string) bool {
-	return *s.OrderingEnabled && s.ClosureOn(platform) == nil
+	return s.TakesOrders() && s.ClosureOn(platform) == nil
 }

@@ -89,6 +89,10 @@ func (s Stored) WithEventNames(names core.PlatformNames) Stored {
 	for i := range s.ClosedOn {
 		s.ClosedOn[i].Platform = names.EventName(s.ClosedOn[i].Platform)
 	}
+	s.BusyOn = slices.Clone(s.BusyOn)
+	for i := range s.BusyOn {
+		s.BusyOn[i].Platform = names.EventName(s.BusyOn[i].Platform)
+	}
 	s.PlatformStatus = slices.Clone(s.PlatformStatus)
 	for i := range s.PlatformStatus {
 		s.PlatformStatus[i].Platform = names.EventName(s.PlatformStatus[i].Platform)

@@ -39,10 +39,14 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 	require.Equal(t, []string{"a"}, second.ExcludedPlatforms)
 	require.Nil(t, second.IncludedPlatforms)
 
-	read := Stored{Object: first, ClosedOn: []PlatformClosure{{Platform: "a"}}}.WithEventNames(state.Names)
+	stored := Stored{Object: first, ClosedOn: []PlatformClosure{{Platform: "a"}},
+		BusyOn: []PlatformBusy{{Platform: "a"}}, PlatformStatus: []PlatformStatus{{Platform: "a"}}}
+	read := stored.WithEventNames(state.Names)
 	require.Equal(t, []string{"zomato", "web", "mars"}, read.IncludedPlatforms, "only the alias of events")
 	require.Equal(t, []PlatformData{{Name: "zomato", PlatformStoreID: "R-2"}}, read.PlatformData)
-	require.Equal(t, "zomato", read.ClosedOn[0].Platform)
+	require.Equal(t, []string{"zomato", "zomato", "zomato"},
+		[]string{read.ClosedOn[0].Platform, read.BusyOn[0].Platform, read.PlatformStatus[0].Platform})
+	require.Equal(t, "a", stored.BusyOn[0].Platform, "the stored list is unchanged")
 	require.Equal(t, []string{"a", "web", "mars"}, first.IncludedPlatforms, "the stored lists are unchanged")
 }
 

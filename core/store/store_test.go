@@ -122,6 +122,8 @@ func TestDecodeAcceptsValidStores(t *testing.T) {
 		one(`"excluded_platforms":[],"included_platforms":["web"]`),
 		one(`"contact_phone":"","address":"","platform_data":[{"name":"a","url":"","platform_store_id":""}]`),
 		`{"stores":[{"ref_id":"#1 & \"ñ\" /?"}],"callback_url":"https://pos.example.com/hook?a=b"}`,
+		one(`"platform_data":[{"name":"a","url":"https://a.example/city#/store/17"}]`),
+		`{"stores":[{"ref_id":"a"}],"callback_url":""}`,
 	} {
 		_, err := Decode([]byte(body))
 		require.NoError(t, err, body)

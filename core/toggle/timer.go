@@ -13,7 +13,7 @@ type TimerStorage interface {
 	// EnableDue enables what is due, and ends due workloads, at most limit for each business. Each is enabled once, in
 	// its own transaction, even if replicas run at the same time. A failed one is retried by the next call and does not
 	// delay others. EnableDue returns the number enabled. If that is 0, it also returns the next due time, or the zero
-	// time if none is pending.
+	// time if none is pending. With an error, that is the next due time of the businesses without a failure.
 	EnableDue(ctx context.Context, limit int) (enabled int, next time.Time, err error)
 }
 
@@ -38,12 +38,12 @@ func (t Timer) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			t.Log.Error("timed availability changes failed", "error", err)
 		}
-		if enabled > 0 && err == nil {
-			continue
+		if enabled > 0 {
+			continue // an error may be one business's alone
 		}
 		now := t.Clock.Now()
 		wake := now.Add(pollInterval)
-		if err == nil && !next.IsZero() && next.Before(wake) {
+		if !next.IsZero() && next.Before(wake) {
 			wake = next
 		}
 		if earliest := now.Add(minPause); wake.Before(earliest) {

@@ -166,7 +166,8 @@ type memoryStorage struct {
 	mu      sync.Mutex
 	due     []time.Time
 	enabled int
-	fails   int // how many calls fail
+	fails   int  // how many calls fail
+	broken  bool // a business fails in every call
 }
 
 func (s *memoryStorage) EnableDue(_ context.Context, limit int) (n int, next time.Time, err error) {
@@ -187,7 +188,10 @@ func (s *memoryStorage) EnableDue(_ context.Context, limit int) (n int, next tim
 		}
 	}
 	s.due = left
-	return n, next, nil
+	if s.broken {
+		err = errors.New("a business is broken")
+	}
+	return n, next, err
 }
 
 func (s *memoryStorage) hasEnabled(n int) bool {
@@ -212,6 +216,39 @@ func TestTimerEnablesInBatchesDespiteFailures(t *testing.T) {
 		clock.Advance(50 * time.Millisecond)
 		return s.hasEnabled(1001)
 	}, 10*time.Second, time.Millisecond)
+	cancel()
+	<-ended
+}
+
+// observedClock sends the times for which a timer is set.
+type observedClock struct {
+	*clocktest.Clock
+	set chan time.Time
+}
+
+func (c observedClock) At(at time.Time) (<-chan time.Time, func()) {
+	fired, stop := c.Clock.At(at)
+	c.set <- at
+	return fired, stop
+}
+
+func TestFailingBusinessDoesNotDelayTheTimer(t *testing.T) {
+	clock := observedClock{clocktest.New(), make(chan time.Time, 9)}
+	due := clock.Now().Add(5 * time.Second)
+	s := &memoryStorage{clock: clock, broken: true}
+	for range 1001 {
+		s.due = append(s.due, due)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		toggle.Timer{Storage: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
+	}()
+	require.Equal(t, due, <-clock.set)
+	clock.Advance(5 * time.Second)
+	require.Equal(t, due.Add(30*time.Second), <-clock.set, "the broken business is tried again later")
+	require.True(t, s.hasEnabled(1001), "in batches without a pause")
 	cancel()
 	<-ended
 }

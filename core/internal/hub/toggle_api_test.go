@@ -177,6 +177,25 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	require.True(t, takes && s.aggregatorStore("aggregator-a").Open)
 }
 
+func TestEnablingLeavesAStoreWithoutOrderingClosed(t *testing.T) {
+	s := newToggleClient(t)
+	ordering := func(enabled bool) {
+		s.ok("POST", storesRoute, fmt.Sprintf(`{"stores":[{"ref_id":"s1","ordering_enabled":%t}]}`, enabled))
+		s.advanceUntil("the store is written", func() bool {
+			_, takes, _ := s.visibleMenu("web")
+			return takes == enabled
+		})
+		s.settle()
+		require.Equal(t, enabled, s.aggregatorStore("aggregator-a").Open)
+	}
+	ordering(false)
+	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"enable"}`)
+	reported := s.awaitOutcomes("store_action", reference, 1)["aggregator-a"]
+	require.Equal(t, []any{"enable", true}, []any{reported["action"], reported["status"]})
+	require.False(t, s.aggregatorStore("aggregator-a").Open)
+	ordering(true)
+}
+
 func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
 	s := newToggleClient(t)
 	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})

@@ -54,6 +54,27 @@ func (k *menuHarness) placeOrder(intake *intakedb.Intake, a order.PlaceRequest) 
 	return reading
 }
 
+func TestOrderPaysOneValueOfACharge(t *testing.T) {
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
+	k.store("s1")
+	k.send("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":10},{"ref_id":"naan","title":"Naan","price":2}]}`)
+	charge := func(value, items string) {
+		k.send("-1", `{"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":`+value+
+			`,"applicable_on":"item.quantity"},"item_ref_ids":["`+items+`"]}]}`)
+	}
+	intake := newIntake(t, k.db)
+	charges := func(id string) string {
+		placed := k.placeOrder(intake,
+			k.arrival(id, "web", `{"ref_id":"dal","quantity":1},{"ref_id":"naan","quantity":1}`, ""))
+		return placed.Order.Details.TotalCharges.String()
+	}
+	charge("1", "naan")
+	charge("2", "all")
+	require.Equal(t, "4", charges("1"), "2 for each")
+	charge("5", "naan")
+	require.Equal(t, "7", charges("2"), "2 for the dal, 5 for the naan")
+}
+
 func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")

@@ -51,6 +51,33 @@ func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 	}
 }
 
+func TestPastItemFollowsNestedOptionGroups(t *testing.T) {
+	clock := clocktest.New()
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
+	k.store("s1")
+	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
+	require.NoError(t, err)
+	send := func(location, body string) time.Time {
+		k.send(location, body)
+		defer clock.Advance(time.Hour)
+		return clock.Now()
+	}
+	send("-1", `{"items":[{"ref_id":"dal","title":"Dal","price":5}],
+		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]},
+			{"ref_id":"oil","title":"Oil","min_selectable":1,"max_selectable":1}],
+		"options":[{"ref_id":"hot","title":"Hot","price":1,"opt_grp_ref_ids":["heat"],"nested_opt_grps":["oil"]},
+			{"ref_id":"ghee","title":"Ghee","price":1,"opt_grp_ref_ids":["oil"]}]}`)
+	offered := send("s1", `{"items":[{"ref_id":"dal","price":6}],"options":[{"ref_id":"hot","price":1},
+		{"ref_id":"ghee","price":1}]}`)
+	without := send("s1", `{"options":[{"ref_id":"ghee","price":1,"available":false}]}`)
+	for at, want := range map[time.Time][]string{offered: {"heat"}, without: {}} {
+		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business,
+			menu.PastItem{Scope: scope, Platform: "web", RefID: "dal", At: at})
+		require.NoError(t, err)
+		require.Equal(t, want, was.Item.OptionGroupRefIDs, "an option needs one of its nested group")
+	}
+}
+
 func TestItemHistoryShowsPastStates(t *testing.T) {
 	clock := clocktest.New()
 	k := newMenuHarness(t, hubtest.Database(t, clock), "US")

@@ -234,6 +234,12 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 			return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool)
 		}
 	require.Equal(t, []bool{true, false}, []bool{available(s), available(broken)})
+	later := s.clock.Now().Add(time.Minute)
+	s.switchStore("s1", false, later, "a")
+	turned, next, err := s.toggles.EnableDue(context.Background(), 1)
+	require.ErrorContains(t, err, "broken")
+	require.Zero(t, turned)
+	require.WithinDuration(t, later, next, time.Millisecond, "of the other business")
 }
 
 func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {

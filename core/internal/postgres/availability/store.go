@@ -32,6 +32,7 @@ type platformSwitch struct {
 	toggle.Switch
 	servedBy        string // of the platform
 	platformStoreID string
+	takesOrders     bool // the store is active and takes orders, apart from its switches
 	reason          string
 	why             string // of a user
 	actor           string
@@ -45,7 +46,8 @@ var switchColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
 }))
 
 func (p *platformSwitch) fields() []any {
-	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.EventAlias, &p.servedBy, &p.platformStoreID}
+	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.EventAlias, &p.servedBy, &p.platformStoreID,
+		&p.takesOrders}
 }
 
 // SwitchStore opens or closes a store on the named platforms, or on all platforms that list
@@ -152,7 +154,9 @@ func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Out
 			events = append(events, event)
 			continue
 		}
-		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{PlatformStore: p.platformStore(now)}, now)
+		payload := relay.StoreActionPayload{PlatformStore: p.platformStore(now)}
+		payload.StaysClosed = p.Workload == nil && p.Enable && !p.takesOrders
+		call, err := p.call(relay.StoreAction, payload, now)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,8 @@ store.ref_id,
 platform.name,
 ?sent_name,
 platform.served_by,
-?given_id
+?given_id,
+store.active AND store.ordering_enabled
 
 -- name: switch_store
 -- Opens or closes a store on platforms. Returns the switches, and whether each state has changed.

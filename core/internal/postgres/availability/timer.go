@@ -31,32 +31,43 @@ func (t Store) notifyTimer(ctx context.Context, tx bun.Conn, at time.Time) error
 // EnableDue enables stores and items whose timers are due, and ends workloads. It handles one business at a time, so
 // that a failure in one does not delay others. It skips rows that another transaction has locked.
 func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {
-	var due sql.NullTime
-	if err := t.db.Bun().QueryRowContext(ctx,
-		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
-			FROM item_timers), (SELECT min(until_at) FROM store_workloads WHERE until_at IS NOT NULL))`).
-		Scan(&due); err != nil {
-		return 0, next, fmt.Errorf("reading timed availability changes: %w", err)
-	}
-	if !due.Valid || due.Time.After(t.db.Clock().Now()) {
-		return 0, due.Time, nil
+	next, err = t.nextDue(ctx, nil)
+	if err != nil || next.IsZero() || next.After(t.db.Clock().Now()) {
+		return 0, next, err
 	}
 	var businesses []core.BusinessID
 	if err := t.db.Bun().
 		NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id
 			FROM item_timers WHERE turn_on_at <= ?0 UNION SELECT business_id FROM store_workloads WHERE until_at <= ?0`,
 			t.db.Clock().Now()).Scan(ctx, &businesses); err != nil {
-		return 0, due.Time, fmt.Errorf("reading timed availability changes: %w", err)
+		return 0, next, fmt.Errorf("reading timed availability changes: %w", err)
 	}
 	var failures []error
+	var failed []int64
 	for _, business := range businesses {
 		for _, turnOn := range []func(context.Context, core.BusinessID, int) (int, error){t.turnOnStores,
 			t.turnOnItems, t.endWorkloads} {
 			n, err := turnOn(ctx, business, limit)
-			turned, failures = turned+n, append(failures, err)
+			if turned += n; err != nil {
+				failures, failed = append(failures, err), append(failed, int64(business))
+			}
 		}
 	}
-	return turned, due.Time, errors.Join(failures...)
+	if turned == 0 && len(failed) > 0 {
+		next, err = t.nextDue(ctx, failed)
+		failures = append(failures, err)
+	}
+	return turned, next, errors.Join(failures...)
+}
+
+// nextDue returns the earliest due time of all businesses except some, or the zero time if nothing is pending.
+func (t Store) nextDue(ctx context.Context, except []int64) (time.Time, error) {
+	var due sql.NullTime
+	query := queries.With("next_due", postgres.Args{"except": postgres.Array(except)})
+	if err := t.db.Bun().QueryRowContext(ctx, query).Scan(&due); err != nil {
+		return time.Time{}, fmt.Errorf("reading timed availability changes: %w", err)
+	}
+	return due.Time, nil
 }
 
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {

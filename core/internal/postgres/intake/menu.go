@@ -213,6 +213,7 @@ func (l *taxesAndCharges) addCharge(id int64, record []byte, all, naming bool) e
 		orders.UnmarshalStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
 		return err
 	}
+	charge.Key = master.ExclusionKey()
 	if len(charge.Kinds) == 0 && strings.HasPrefix(master.Code, "DC_") { // a delivery charge
 		charge.Kinds = []string{string(order.ForDelivery)}
 	}

@@ -3,6 +3,8 @@ package menus
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -120,22 +122,53 @@ func (p snapshot) menu(store int64, refID string) (result menu.Menu, err error) 
 	return result, p.optionGroups(store, item, &result)
 }
 
-// optionGroups reads the option groups of the item and their options.
+// optionGroups reads the option groups of the item and their options, with the groups nested under these.
 func (p snapshot) optionGroups(store, item int64, result *menu.Menu) (err error) {
 	if result.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil ||
 		len(result.Links[menu.GroupItem]) == 0 {
 		return err
 	}
-	var groups, options []int64
+	var next []int64
 	for _, link := range result.Links[menu.GroupItem] {
-		groups = append(groups, link.From)
+		next = append(next, link.From)
 	}
-	if result.Links[menu.OptionInGroup], err = p.links(menu.OptionInGroup, "to_id", groups...); err != nil {
-		return err
+	groups, options := map[int64]bool{}, map[int64]bool{}
+	for next = addNew(groups, next); len(next) > 0; next = addNew(groups, next) {
+		inGroups, err := p.links(menu.OptionInGroup, "to_id", next...)
+		if err != nil {
+			return err
+		}
+		var found []int64
+		for _, link := range inGroups {
+			found = append(found, link.From)
+		}
+		nested, err := p.links(menu.NestedGroup, "from_id", addNew(options, found)...)
+		if err != nil {
+			return err
+		}
+		next = nil
+		for _, link := range nested {
+			next = append(next, link.To)
+		}
+		result.Links[menu.OptionInGroup] = append(result.Links[menu.OptionInGroup], inGroups...)
+		result.Links[menu.NestedGroup] = append(result.Links[menu.NestedGroup], nested...)
 	}
-	for _, link := range result.Links[menu.OptionInGroup] {
-		options = append(options, link.From)
+	return p.groupRecords(store, slices.Sorted(maps.Keys(groups)), slices.Sorted(maps.Keys(options)), result)
+}
+
+// addNew adds ids to a set, and returns those that were not in it.
+func addNew(set map[int64]bool, ids []int64) (added []int64) {
+	for _, id := range ids {
+		if !set[id] {
+			set[id] = true
+			added = append(added, id)
+		}
 	}
+	return added
+}
+
+// groupRecords reads the records of option groups and options.
+func (p snapshot) groupRecords(store int64, groups, options []int64, result *menu.Menu) error {
 	rows, err := p.entities("x.kind = 2 AND x.id = ANY (?2::bigint[])", postgres.Array(groups))
 	if err != nil {
 		return err
