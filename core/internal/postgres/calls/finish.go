@@ -240,7 +240,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 	retry := make([]bool, n)
 	for i, r := range results {
 		businesses[i], versions[i], keys[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
-		leased[i] = r.Call.LeasedUntil.UTC().Format(time.RFC3339Nano)
+		leased[i] = r.Call.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
 		next := r.FinishedAt
 		if r.Call.Kind == relay.RiderLocation {
 			locationStates[i] = string(r.State)
@@ -280,7 +280,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 	businesses, keys, leased := make([]int64, len(calls)), make([]string, len(calls)), make([]string, len(calls))
 	for i, c := range calls {
 		businesses[i], keys[i] = int64(c.Business), c.OrderingKey
-		leased[i] = c.LeasedUntil.UTC().Format(time.RFC3339Nano)
+		leased[i] = c.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
 		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
