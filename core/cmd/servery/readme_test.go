@@ -113,7 +113,7 @@ func TestDeveloperREADMENamesEveryPackageOfTheCore(t *testing.T) {
 func TestDeveloperREADMEsNameExistingFilesAndCode(t *testing.T) {
 	files := regexp.MustCompile("`((?:core|web|adminui|plugins|migrations|deploy)/[^` *]+|\\.ci/run)\\*?`")
 	code := regexp.MustCompile("`(?:[A-Za-z]+\\.)*([A-Za-z]+)`") // such as Store.Claim and claimAhead
-	mixed := regexp.MustCompile("[a-z][A-Z]|[A-Za-z]\\.[A-Za-z]")
+	mixed := regexp.MustCompile(`[a-z][A-Z]|[A-Za-z]\.[A-Za-z]`)
 	file := regexp.MustCompile(`\.(?:md|mod|sum|go|sql|yaml)$`)
 	known := map[string]bool{}
 	sources(t, func(_, _ string, parsed *ast.File, _ *token.FileSet) {
