@@ -114,12 +114,13 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 		}
 		_, first := plain.send(location, body)
 		for _, kind := range Kinds() {
-			if list, sent := whole[kind.String()].([]any); sent {
+			// Of rates that contradict each other, the last wins.
+			if list, sent := whole[kind.String()].([]any); sent && kind != Taxes && kind != Charges {
 				whole[kind.String()] = rapid.Permutation(list).Draw(t, "order")
 			}
 			for _, outcome := range first.Outcomes[kind] {
-				if strings.Contains(outcome.Message, "cycle") || kind == Taxes {
-					t.Skip("the order tells which object of a contradiction is the last")
+				if strings.Contains(outcome.Message, "cycle") {
+					t.Skip("the order decides which object closes the cycle")
 				}
 			}
 		}

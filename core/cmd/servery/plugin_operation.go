@@ -21,10 +21,7 @@ func (f pluginFlags) dir() string {
 	if f.PluginDir != "" {
 		return f.PluginDir
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return "plugins"
-	}
+	program, _ := os.Executable() // "" is in the working directory
 	return filepath.Join(filepath.Dir(program), "plugins")
 }
 

@@ -63,7 +63,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	batch.More = len(claimed) >= capacity.Items
 	batch.NextDue, err = outbox.NextDue(ctx, q.db, "call_queue", busy)
 	if err != nil && len(batch.Items) > 0 { // an error would lose them until their leases end
-		q.db.Log().Error("reading the next due time of calls failed", "error", err)
+		q.db.Log().Warn("reading the next due time of calls failed", "error", err)
 		return batch, nil
 	}
 	return batch, err

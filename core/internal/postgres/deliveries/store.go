@@ -90,7 +90,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		batch.NextDue, err = q.nextDue(ctx, capacity.Busy, largest)
 	}
 	if err != nil && len(batch.Items) > 0 { // an error would lose them until their leases end
-		q.db.Log().Error("reading the next due time of deliveries failed", "error", err)
+		q.db.Log().Warn("reading the next due time of deliveries failed", "error", err)
 		return batch, nil
 	}
 	return batch, err
