@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
 )
 
 // openAPIDocument loads the document and validates it, with its examples.
@@ -145,6 +146,27 @@ func TestOpenAPIExamplesMatchTheirSchemas(t *testing.T) {
 		}
 	}
 	assert.Greater(t, checked, 100)
+}
+
+func TestOrderExamplesHaveEveryKey(t *testing.T) {
+	found := 0
+	for name, operation := range everyOperation(openAPIDocument(t)) {
+		response := operation.Responses.Value("200")
+		if response == nil || response.Value.Content["application/json"] == nil ||
+			response.Value.Content["application/json"].Schema.Ref != "#/components/schemas/OrderReading" {
+			continue
+		}
+		found++
+		example := response.Value.Content["application/json"].Example.(map[string]any)
+		raw, err := json.Marshal(map[string]any{"customer": example["customer"], "order": example["order"]})
+		require.NoError(t, err)
+		var relay order.Relay
+		require.NoError(t, json.Unmarshal(raw, &relay))
+		again, err := json.Marshal(relay)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(again), string(raw), name)
+	}
+	assert.Equal(t, 2, found)
 }
 
 func everyOperation(document *openapi3.T) map[string]*openapi3.Operation {
