@@ -73,8 +73,10 @@ func (v *PageContext) Limit() int {
 
 // ShowList renders a list. param is the query parameter of the cursor. keys has the cursor of each row.
 func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
-	if shown := slices.Index(keys, v.Query.Get(param)); shown >= 0 { // a list that is read as a whole
-		list.Rows, keys = list.Rows[shown+1:], keys[shown+1:]
+	if cursor := v.Query.Get(param); cursor != "" {
+		if shown := slices.Index(keys, cursor); shown >= 0 { // a list that is read as a whole
+			list.Rows, keys = list.Rows[shown+1:], keys[shown+1:]
+		}
 	}
 	v.arrange(c, &list, param)
 	if v.WantsCSV() {

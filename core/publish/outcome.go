@@ -129,7 +129,7 @@ func limitProblems(list []Problem) []Problem {
 // Errors returns all problems of a result: what was left out, then what the aggregator rejected.
 func (r Result) Errors() []Problem {
 	list := append(append([]Problem{}, r.Omitted...), r.Problems...)
-	code := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
+	code := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_sent"}[r.State]
 	if code != "" && len(r.Problems) == 0 {
 		list = append([]Problem{{Entity: "menu", Code: code, Message: r.Message}}, list...)
 	}

@@ -38,10 +38,10 @@ func (d PluginDir) hidden() []string { return append(slices.Clone(d.Hidden), d.D
 type ListedPlugin struct {
 	pluginhost.Status
 	Enabled    bool        `json:"enabled"`
-	Installed  string      `json:"installed,omitzero"` // version in the directory
-	ReportedAt *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
-	Hubs       []ListedHub `json:"hubs"`               // running hubs that know it
-	SetAside   int         `json:"set_aside"`          // requests that it is not called with
+	Installed  string      `json:"installed,omitzero"`   // version in the directory
+	ReportedAt *time.Time  `json:"reported_at,omitzero"` // when a hub last reported its status
+	Hubs       []ListedHub `json:"hubs"`                 // running hubs that know it
+	SetAside   int         `json:"set_aside"`            // requests that it is not called with
 }
 
 // ListedHub is a plugin in one hub.
@@ -51,7 +51,7 @@ type ListedHub struct {
 	State      pluginhost.State `json:"state"`
 	Since      time.Time        `json:"since"`
 	Reason     string           `json:"reason,omitzero"` // the problem in this state
-	ReportedAt time.Time        `json:"told_at"`
+	ReportedAt time.Time        `json:"reported_at"`
 	Build      string           `json:"-"` // SHA-256 of the last manifest that was ready
 }
 

@@ -103,7 +103,7 @@ type ReportedCall struct {
 	Failed      int     `json:"failed"`
 	P50         float64 `json:"p50_ms"`
 	P99         float64 `json:"p99_ms"`
-	LastMessage string  `json:"last_answer,omitempty"`
+	LastMessage string  `json:"last_message,omitempty"`
 }
 
 // lines returns the statistics of the calls so far.
