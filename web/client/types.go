@@ -328,7 +328,7 @@ type Enqueued struct {
 
 // Error is described in the API reference.
 type Error struct {
-	Errors  []ErrorErrors `json:"errors,omitzero"` // For `404`, the field of the body with the unknown resource
+	Errors  []ErrorErrors `json:"errors,omitzero"` // For `404`, the path parameter or field with the unknown resource
 	Message string        `json:"message"`         // Description of the error, for people
 	Status  string        `json:"status"`
 }
