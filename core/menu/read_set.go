@@ -29,13 +29,7 @@ type ReadSet struct {
 
 // ReadSet returns what to load before Decide.
 func (r *Request) ReadSet() ReadSet {
-	var n ReadSet
-	n.Entities[Categories].Named = refIDs[CategoryObject](r.Categories)
-	n.Entities[Items].Named = refIDs[ItemObject](r.Items)
-	n.Entities[OptionGroups].Named = refIDs[OptionGroupObject](r.OptionGroups)
-	n.Entities[Options].Named = refIDs[OptionObject](r.Options)
-	n.Entities[Taxes].Active = r.Taxes != nil
-	n.Entities[Charges].Active = r.Charges != nil
+	n := r.namedReadSet()
 	n.Nesting = len(r.Options) > 0
 
 	var referred PerKind[[]string]
@@ -81,29 +75,22 @@ func (r *Request) ReadSet() ReadSet {
 // namedReadSet returns what to load before Failed: only which of the submitted objects exist.
 func (r *Request) namedReadSet() ReadSet {
 	var n ReadSet
-	n.Entities[Categories].Named = sentRefIDs[CategoryObject](r.Categories)
-	n.Entities[Items].Named = sentRefIDs[ItemObject](r.Items)
-	n.Entities[OptionGroups].Named = sentRefIDs[OptionGroupObject](r.OptionGroups)
-	n.Entities[Options].Named = sentRefIDs[OptionObject](r.Options)
+	n.Entities[Categories].Named = refIDs[CategoryObject](r.Categories)
+	n.Entities[Items].Named = refIDs[ItemObject](r.Items)
+	n.Entities[OptionGroups].Named = refIDs[OptionGroupObject](r.OptionGroups)
+	n.Entities[Options].Named = refIDs[OptionObject](r.Options)
 	n.Entities[Taxes].Active = r.Taxes != nil
 	n.Entities[Charges].Active = r.Charges != nil
 	return n
 }
 
-// sentRefIDs returns the ref_ids of unchecked objects, which may lack them.
-func sentRefIDs[T any, P object[T]](submitted []Submitted[T]) (list []string) {
+// refIDs returns the ref_ids of objects. Only unchecked objects may lack them.
+func refIDs[T any, P object[T]](submitted []Submitted[T]) []string {
+	list := make([]string, 0, len(submitted))
 	for i := range submitted {
 		if refID := P(&submitted[i].Object).refID(); refID != nil {
 			list = append(list, *refID)
 		}
-	}
-	return list
-}
-
-func refIDs[T any, P object[T]](submitted []Submitted[T]) []string {
-	list := make([]string, len(submitted))
-	for i := range submitted {
-		list[i] = *P(&submitted[i].Object).refID()
 	}
 	return list
 }

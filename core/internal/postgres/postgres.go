@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -272,5 +273,6 @@ func IsCode(err error, sqlstate string) bool {
 // (integrity constraint violation).
 func IsDataError(err error) bool {
 	var pgErr pgdriver.Error
-	return errors.As(err, &pgErr) && (pgErr.Field('C')[:2] == "22" || pgErr.Field('C')[:2] == "23")
+	return errors.As(err, &pgErr) &&
+		(strings.HasPrefix(pgErr.Field('C'), "22") || strings.HasPrefix(pgErr.Field('C'), "23"))
 }
