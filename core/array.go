@@ -28,7 +28,7 @@ var errNotArray = &RuleError{"type", "must be an array"}
 // UnmarshalJSONFrom reads an array. A null leaves it unchanged.
 func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch d.PeekKind() {
-	case 'n':
+	case 'n', 0, '}', ']': // 0 and the ends: no value follows, which is the error
 		return d.SkipValue()
 	case '[':
 	default:

@@ -35,3 +35,12 @@ func TestOversizedArrayIsRejectedBeforeItsEnd(t *testing.T) {
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.Equal(t, 40, array.Count)
 }
+
+func TestBodyCutBeforeAnArrayIsInvalid(t *testing.T) {
+	for _, body := range []string{`{"stores":`, `{"stores"`, `{"stores":}`} {
+		sent := struct {
+			Stores core.Array `json:"stores"`
+		}{core.Array{Limit: 10}}
+		require.ErrorContains(t, core.DecodeJSON([]byte(body), &sent), "the body is not valid JSON", body)
+	}
+}
