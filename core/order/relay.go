@@ -1,6 +1,7 @@
 package order
 
 import (
+	"math"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -64,6 +65,11 @@ func (d *Details) ScheduledFor() int64 {
 		return 0
 	}
 	return *d.DeliverAt
+}
+
+// FlagCount returns the number of flags, at most 32,767: what the list of orders shows.
+func (d *Details) FlagCount() int16 {
+	return int16(min(len(d.Flags), math.MaxInt16))
 }
 
 // RelayPlatform is the platform that an order came from.

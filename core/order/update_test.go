@@ -1,6 +1,7 @@
 package order
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,5 +59,11 @@ func TestUpdateKeepsStoreAndDelivery(t *testing.T) {
 	for _, state := range States() {
 		placed.State = state
 		require.Equal(t, len(state.Next()) == 0, core.CodeOf(placed.CheckUpdate()) == core.Conflict, state)
+	}
+}
+
+func TestFlagCountFitsItsColumn(t *testing.T) {
+	for flags, want := range map[int]int16{0: 0, 2: 2, math.MaxInt16 + 1: math.MaxInt16} {
+		require.Equal(t, want, (&Details{Flags: make([]Flag, flags)}).FlagCount(), flags)
 	}
 }

@@ -3,7 +3,6 @@ package followups
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
@@ -131,7 +130,7 @@ func (s Store) revise(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r re
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("apply_revision", postgres.Args{"business": r.business,
-		"order": r.id, "event": event.ID, "flags": min(len(details.Flags), math.MaxInt16), "now": now,
+		"order": r.id, "event": event.ID, "flags": details.FlagCount(), "now": now,
 		"due": details.ScheduledFor(), "hashes": r.priced.Hashes})); err != nil {
 		return fmt.Errorf("changing an order: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -111,8 +110,7 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 	now := b.db.Clock().Now()
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
-		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
-			int64(min(len(details.Flags), math.MaxInt16))
+		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(details.FlagCount())
 		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
 			string(details.Platforms[0].DeliveryMode), string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
