@@ -240,12 +240,13 @@ func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	return db
 }
 
-// Connect opens a database without changing it.
+// Connect opens a database without changing it. Its transactions outlast a pause of a busy machine.
 func Connect(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	db, err := postgres.Open(ctx, postgres.Config{URL: url, Application: "servery-test", Clock: clock, Log: Logger()})
+	db, err := postgres.Open(ctx, postgres.Config{URL: url, Application: "servery-test", Clock: clock, Log: Logger(),
+		IdleTimeout: time.Minute})
 	require.NoError(t, err)
 	sealer, err := seal.New(SecretKey)
 	require.NoError(t, err)

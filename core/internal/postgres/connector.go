@@ -26,9 +26,8 @@ import (
 // statementTimeout bounds a statement, on the client and on the server. Migrations have no timeout.
 const statementTimeout = time.Minute
 
-// idleTimeout is how long a transaction may wait for its next statement. A process that hangs keeps its sessions, so
-// the server ends the transaction. Otherwise its locks would hide rows from the other replicas after their leases
-// ended.
+// idleTimeout is the default of Config.IdleTimeout. A process that hangs keeps its sessions, so the server ends the
+// transaction. Otherwise its locks would hide rows from the other replicas after their leases ended.
 const idleTimeout = 5 * time.Second
 
 var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: " +
@@ -83,7 +82,7 @@ func sessionOptions(config Config, remote bool) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
 	// plan_cache_mode applies to prepared statements (see DB.Prepare).
-	limit, idle := statementTimeout, idleTimeout
+	limit, idle := statementTimeout, cmp.Or(config.IdleTimeout, idleTimeout)
 	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
 		"plan_cache_mode": "force_generic_plan"}
 	if config.keyed {

@@ -38,6 +38,7 @@ type Config struct {
 	Connections int    // maximum; default 8 per processor, at least 16
 	Clock       core.Clock
 	Log         *slog.Logger
+	IdleTimeout time.Duration // how long a transaction may wait for its next statement; default 5 s
 
 	forMigrations bool // the connection runs migrations
 	keyed         bool // the connection runs lookups by key

@@ -141,7 +141,9 @@ func TestMigrationsHaveOnlyALockTimeout(t *testing.T) {
 }
 
 func TestTransactionOfAHungProcessEnds(t *testing.T) {
-	db := hubtest.Database(t, nil)
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: hubtest.DatabaseURL(t)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	require.Equal(t, "0", pgtest.MigrationSetting(t, db, "idle_in_transaction_session_timeout"))
 	var limit, state string
 	tx, err := db.Bun().BeginTx(t.Context(), nil)
