@@ -118,9 +118,9 @@ type Tally struct {
 type OrderRetries interface {
 	// Choose selects the deliveries that the job resends. Later calls keep the first selection.
 	Select(ctx context.Context, job core.Job, window TimeRange) error
-	// Resend makes the next selected deliveries due, at most limit, and returns their number. It returns 0 when all
-	// have been resent.
-	Resend(ctx context.Context, job core.Job, limit int) (int, error)
+	// Resend makes the next selected deliveries after that id due, at most limit, and returns the last of them. It
+	// returns the zero ID if there are none.
+	Resend(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)
 	// Tally counts the responses received so far.
 	Tally(ctx context.Context, job core.Job) (Tally, error)
 	// End stores the event and the outcome and ends the job, in one transaction.
@@ -135,6 +135,16 @@ type OrderRetry struct {
 
 // resendChunk is how many deliveries one transaction makes due.
 const resendChunk = 500
+
+// resendAll makes all selected deliveries of a job due.
+func resendAll(ctx context.Context, job core.Job,
+	resend func(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)) error {
+	last, err := resend(ctx, job, core.ID{}, resendChunk)
+	for err == nil && last != (core.ID{}) {
+		last, err = resend(ctx, job, last, resendChunk)
+	}
+	return err
+}
 
 // The interval between counts of the responses. It grows with the number of missing responses, so that counting does
 // not delay the deliveries.
@@ -153,14 +163,8 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 	if err := o.Retries.Select(ctx, job, window); err != nil {
 		return err
 	}
-	for {
-		sent, err := o.Retries.Resend(ctx, job, resendChunk)
-		if err != nil {
-			return err
-		}
-		if sent == 0 {
-			break
-		}
+	if err := resendAll(ctx, job, o.Retries.Resend); err != nil {
+		return err
 	}
 	tally, err := o.Retries.Tally(ctx, job)
 	if err != nil {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -117,6 +118,7 @@ func FuzzDecodeRetryRequest(f *testing.F) {
 // fakeRetries stores order retries and returns what the test sets.
 type fakeRetries struct {
 	chosen, sent, answers, failed int
+	last                          core.ID // of the resent ones
 	broken                        error
 	ended                         []core.Event
 	failure                       string
@@ -124,10 +126,17 @@ type fakeRetries struct {
 
 func (r *fakeRetries) Select(context.Context, core.Job, TimeRange) error { return r.broken }
 
-func (r *fakeRetries) Resend(_ context.Context, _ core.Job, limit int) (int, error) {
+func (r *fakeRetries) Resend(_ context.Context, _ core.Job, after core.ID, limit int) (core.ID, error) {
 	n := min(limit, r.chosen-r.sent)
+	if n == 0 {
+		return core.ID{}, nil
+	}
+	if after != r.last {
+		return core.ID{}, fmt.Errorf("resending after %s, not %s", after, r.last)
+	}
 	r.sent += n
-	return n, nil
+	binary.BigEndian.PutUint64(r.last[8:], uint64(r.sent))
+	return r.last, nil
 }
 
 func (r *fakeRetries) Tally(context.Context, core.Job) (Tally, error) {

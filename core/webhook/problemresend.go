@@ -38,9 +38,9 @@ func (o ResendOutcome) Pending() int { return max(o.Sent-o.Delivered-o.Failed, 0
 type ProblemResends interface {
 	// Select fixes the deliveries that the job resends. Later calls keep the first selection.
 	Select(ctx context.Context, job core.Job, choice Selector) error
-	// Resend makes the next selected deliveries due, at most limit, and returns their number. It returns 0 when all
-	// have been resent.
-	Resend(ctx context.Context, job core.Job, limit int) (int, error)
+	// Resend makes the next selected deliveries after that id due, at most limit, and returns the last of them. It
+	// returns the zero ID if there are none.
+	Resend(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)
 	// Outcome counts the deliveries that have ended, and stores the counts as the progress of the job.
 	Outcome(ctx context.Context, job core.Job) (ResendOutcome, error)
 	// End ends the job with its outcome.
@@ -70,14 +70,8 @@ func (r ProblemResend) Run(ctx context.Context, job core.Job, report func(done, 
 	if err := r.Resends.Select(ctx, job, work.Selector); err != nil {
 		return err
 	}
-	for {
-		sent, err := r.Resends.Resend(ctx, job, resendChunk)
-		if err != nil {
-			return err
-		}
-		if sent == 0 {
-			break
-		}
+	if err := resendAll(ctx, job, r.Resends.Resend); err != nil {
+		return err
 	}
 	outcome, err := r.Resends.Outcome(ctx, job)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 	require.NoError(t, deliveries.Retry(ctx, k.business, list("")[0].ID))
 	eventually(t, "the delivery", func() bool { return len(list(webhook.Delivered)) == 1 })
 
-	_, err = resends.Resend(ctx, claimed[0], 10)
+	_, err = resends.Resend(ctx, claimed[0], core.ID{}, 10)
 	require.NoError(t, err)
 	tally, err := resends.Tally(ctx, claimed[0])
 	require.NoError(t, err)

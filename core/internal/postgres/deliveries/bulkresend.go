@@ -152,7 +152,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 		if err != nil {
 			return err
 		}
-		var ids []string
+		var ids []core.ID
 		if err := tx.NewRaw(`? ORDER BY id LIMIT ?`, rows, limit).Scan(ctx, &ids); err != nil {
 			return fmt.Errorf("selecting deliveries: %w", err)
 		}
@@ -163,9 +163,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 			}
 			at.Resent += resent
 			at.Skipped += len(ids) - resent
-			if err := at.After.UnmarshalText([]byte(ids[len(ids)-1])); err != nil {
-				return err
-			}
+			at.After = ids[len(ids)-1]
 		}
 		if more = len(ids) == limit; !more && c.IDs != nil {
 			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
@@ -190,7 +188,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 // resending describes deliveries to resend.
 type resending struct {
 	business core.BusinessID
-	ids      []string      // sorted
+	ids      []core.ID     // sorted
 	end      webhook.State // of ended deliveries to requeue; "": any
 	manual   bool          // send them even if the circuit is open
 }

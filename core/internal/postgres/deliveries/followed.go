@@ -32,30 +32,32 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 	return done, err
 }
 
-// Resend makes the next selected deliveries due now. It deselects those that were accepted
-// meanwhile or whose webhook was switched off.
-func (r followedResends) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
+// Resend makes the next selected deliveries after an id due now. It deselects those that were accepted meanwhile or
+// whose webhook was switched off. The id keeps it from reading all earlier rows.
+func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
+	limit int) (last core.ID, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
-		var ids []string
-		if err :=
-			tx.NewRaw(`SELECT delivery_id FROM followed_resends WHERE business_id = ? AND reference = ? AND state = ?
-				ORDER BY delivery_id LIMIT ?`,
-				work.Business, work.ID, resendChosen, limit).Scan(ctx, &ids); err != nil {
+		var ids []core.ID
+		if err := tx.NewRaw(`SELECT delivery_id FROM followed_resends
+			WHERE business_id = ? AND reference = ? AND delivery_id > ? AND state = ? ORDER BY delivery_id LIMIT ?`,
+			work.Business, work.ID, after, resendChosen, limit).Scan(ctx, &ids); err != nil {
 			return fmt.Errorf("reading deliveries to resend: %w", err)
 		}
-		if n = len(ids); n == 0 {
+		n := len(ids)
+		if n == 0 {
 			return nil
 		}
+		last = ids[n-1]
 		if _, err := New(r.db).resend(ctx, tx,
 			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
 			return err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
 			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
-			"first": ids[0], "last": ids[n-1], "is_switched_off": isSwitchedOff,
+			"first": ids[0], "last": last, "is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
 			return fmt.Errorf("resending deliveries: %w", err)
@@ -65,16 +67,16 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, limit int) (
 		} else if int(sent) < n {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?
 				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
-				ids[n-1]); err != nil {
+				last); err != nil {
 				return fmt.Errorf("resending deliveries: %w", err)
 			}
 		}
 		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
 	})
-	if err == nil && n > 0 {
+	if err == nil && last != (core.ID{}) {
 		outbox.Wake(r.db)
 	}
-	return n, err
+	return last, err
 }
 
 // tally records new outcomes and counts by order, or by delivery if the rows have no event. With final,
