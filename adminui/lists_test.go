@@ -202,6 +202,21 @@ func TestPlatformPageShowsTheStateOfTokens(t *testing.T) {
 	}
 }
 
+func TestNewPlatformNamesAreBoundedInCharacters(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.Root + "b/7/settings/"
+	_, page := getPage(t, client, at)
+	token := tokenPattern.FindStringSubmatch(page)[1]
+	for characters, created := range map[int]int{255: 1, 256: 0} {
+		f.done = nil
+		postForm(t, client, at, at+"platforms/", url.Values{"token": {token}, "why": {"A new shop."},
+			"name": {strings.Repeat("é", characters)}, "served_by": {core.ServedByMerchant}})
+		assert.Len(t, f.done, created, characters)
+	}
+}
+
 func TestRejectedFormKeepsItsInput(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

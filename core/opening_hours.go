@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // OpeningHours are the hours of a store: those of the week, and those of single dates that replace them. Without any, a
@@ -67,8 +66,8 @@ func (d *DateHours) check(place string, fail func(place, code, rule string)) {
 		fail(place+".slots", "length", fmt.Sprintf("must have at most %d elements, not %d", maxDateSlots, len(d.Slots)))
 		return
 	}
-	if n := utf8.RuneCountInString(d.Reason); n > maxDateReason {
-		fail(place+".reason", "length", fmt.Sprintf("must be at most %d characters long, not %d", maxDateReason, n))
+	if rule := TooLong(d.Reason, maxDateReason); rule != "" {
+		fail(place+".reason", "length", rule)
 	}
 	var spans []slotSpan
 	for j := range d.Slots {

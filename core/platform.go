@@ -80,8 +80,8 @@ func (n PlatformNames) EventName(platform string) string {
 // HasEventAliases reports whether events use an alias for any platform.
 func (n PlatformNames) HasEventAliases() bool { return len(n.eventAliases) > 0 }
 
-// maxPlatformName bounds the names of platforms and their aliases, in characters.
-const maxPlatformName = 255
+// MaxPlatformName bounds the names of platforms and their aliases, in characters.
+const MaxPlatformName = 255
 
 // DefaultTag stands for every platform in the tags and images of a menu, so it is no alias.
 const DefaultTag = "default"
@@ -89,8 +89,8 @@ const DefaultTag = "default"
 // CheckAlias returns what is wrong with an alias, or "". The text continues the word alias.
 func CheckAlias(alias string) string {
 	switch {
-	case alias == "" || utf8.RuneCountInString(alias) > maxPlatformName:
-		return "must have 1 to " + strconv.Itoa(maxPlatformName) + " characters"
+	case alias == "" || TooLong(alias, MaxPlatformName) != "":
+		return "must have 1 to " + strconv.Itoa(MaxPlatformName) + " characters"
 	case !utf8.ValidString(alias) || strings.ContainsFunc(alias, unicode.IsControl):
 		return "must have no control characters"
 	case strings.TrimSpace(alias) != alias:

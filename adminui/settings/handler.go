@@ -193,7 +193,8 @@ func (p Pages) pluginAbout(ctx context.Context, id string) (about console.Plugin
 func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
-	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
+	if platform.Name == "" || core.TooLong(platform.Name, core.MaxPlatformName) != "" ||
+		strings.ContainsRune(platform.Name, 0) {
 		return v.Redisplay(c, core.Errorf(core.Invalid, text.PlatformNameWrong), v.Link("settings/"), p.List)
 	}
 	_, err := p.pluginAbout(c.UserContext(), platform.ServedBy)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
@@ -69,8 +68,8 @@ func Decode(body []byte) (Request, error) {
 	r := Request{Action: strings.TrimSpace(sent.Action), OrderID: int64(sent.OrderID)}
 	if r.Action == "" {
 		v.AddBody("action", "required", "is required")
-	} else if utf8.RuneCountInString(r.Action) > maxActionName {
-		v.AddBody("action", "length", fmt.Sprintf("must be at most %d characters long", maxActionName))
+	} else if rule := core.TooLong(r.Action, maxActionName); rule != "" {
+		v.AddBody("action", "length", rule)
 	}
 	if r.OrderID == 0 {
 		v.AddBody("order_id", "required", "is required")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -66,13 +65,8 @@ func (c *checker) refIDField(refID *string) {
 
 // text checks the length of a text. With shortest 1 it also rejects a blank one.
 func (c *checker) text(field string, s *string, shortest, longest int) {
-	switch {
-	case s == nil:
-	case shortest > 0 && strings.TrimSpace(*s) == "":
-		c.fail(field, "required", "must not be empty")
-	case len(*s) > longest && utf8.RuneCountInString(*s) > longest:
-		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long, not %d",
-			longest, utf8.RuneCountInString(*s)))
+	if code, rule := core.CheckText(s, shortest, longest); rule != "" {
+		c.fail(field, code, rule)
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *checker) language(code string) string {
 	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
 	present, known := core.NormalizeLanguage(base)
 	switch {
-	case strings.TrimSpace(code) == "" || len(code) > maxName:
+	case strings.TrimSpace(code) == "" || core.TooLong(code, maxName) != "":
 		c.text("language", &code, 1, maxName)
 		return code
 	case !known:

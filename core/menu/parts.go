@@ -108,7 +108,7 @@ func (c *checker) tags(tags map[string][]string) {
 			delete(tags, platform)
 			continue
 		}
-		if strings.TrimSpace(platform) == "" || len(platform) > maxName {
+		if strings.TrimSpace(platform) == "" || core.TooLong(platform, maxName) != "" {
 			c.fail("tags", "length", fmt.Sprintf("must have names of 1 to %d characters", maxName))
 		}
 		for i := range list {

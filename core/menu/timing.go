@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -93,11 +92,10 @@ func emptyWeekWarnings(groups []TimingGroup) (warnings []Warning) {
 func (g *TimingGroup) check(at core.Object, v *core.Violations) {
 	fail := func(field, code, rule string) { v.Add(at, field, code, rule) }
 	text := func(field, s string) {
-		switch {
-		case strings.TrimSpace(s) == "":
+		if strings.TrimSpace(s) == "" {
 			fail(field, "required", "is required")
-		case utf8.RuneCountInString(s) > maxRefID:
-			fail(field, "length", fmt.Sprintf("must be at most %d characters long", maxRefID))
+		} else if rule := core.TooLong(s, maxRefID); rule != "" {
+			fail(field, "length", rule)
 		}
 	}
 	text("title", g.Title)

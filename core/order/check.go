@@ -3,7 +3,6 @@ package order
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -49,9 +48,8 @@ func (p fieldPath) required(field, s string, longest int) {
 }
 
 func (p fieldPath) text(field, s string, longest int) {
-	if len(s) > longest && utf8.RuneCountInString(s) > longest {
-		p.fail(field, "length", fmt.Sprintf("must be at most %d characters long, not %d",
-			longest, utf8.RuneCountInString(s)))
+	if rule := core.TooLong(s, longest); rule != "" {
+		p.fail(field, "length", rule)
 	}
 }
 

@@ -149,11 +149,10 @@ type checker struct {
 }
 
 func (c *checker) location(ref string) string {
-	switch {
-	case ref == "":
+	if ref == "" {
 		c.AddBody("location_ref_id", "required", "is required")
-	case len([]rune(ref)) > maxName:
-		c.AddBody("location_ref_id", "length", fmt.Sprintf("must be at most %d characters long", maxName))
+	} else if rule := core.TooLong(ref, maxName); rule != "" {
+		c.AddBody("location_ref_id", "length", rule)
 	}
 	return ref
 }
@@ -170,13 +169,12 @@ func (c *checker) names(field string, sent []*core.Identifier, limit int) []stri
 		if element == nil {
 			continue
 		}
-		switch name := string(*element); {
-		case name == "":
+		name := string(*element)
+		if name == "" {
 			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "required", "must not be empty")
-		case len([]rune(name)) > maxName:
-			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length",
-				fmt.Sprintf("must be at most %d characters long", maxName))
-		case !known[name]:
+		} else if rule := core.TooLong(name, maxName); rule != "" {
+			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length", rule)
+		} else if !known[name] {
 			known[name] = true
 			list = append(list, name)
 		}

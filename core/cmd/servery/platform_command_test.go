@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -338,4 +339,13 @@ func TestPlatformAliasCommands(t *testing.T) {
 	require.Empty(t, stderr)
 	stdout, stderr = o.run("platform", "set", business, "zomato", "--plugin=own")
 	require.Contains(t, stdout, "platform zomato", stderr)
+}
+
+func TestPlatformNamesAreBoundedInCharacters(t *testing.T) {
+	o := newOperator(t)
+	business := "--business=" + strconv.Itoa(o.createBusiness())
+	_, stderr := o.run("platform", "set", business, strings.Repeat("é", 255), "--plugin=own")
+	require.Empty(t, stderr)
+	_, stderr = o.run("platform", "set", business, strings.Repeat("é", 256), "--plugin=own")
+	require.Contains(t, stderr, "the name of a platform must have 1 to 255 characters")
 }

@@ -50,7 +50,7 @@ func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, pl
 // servedBy returns the new and the previous plugin of the platform, which are equal for a new platform.
 func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name, plugin string) (served, former string,
 	err error) {
-	if name == "" || len(name) > 255 {
+	if name == "" || core.TooLong(name, core.MaxPlatformName) != "" {
 		return "", "", core.Errorf(core.Invalid, "the name of a platform must have 1 to 255 characters")
 	}
 	former, _, err = platforms.New(d.DB).Lookup(ctx, business, name)

@@ -1,0 +1,32 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// TooLong returns the rule that a text of more than most characters breaks, or "". The code of the violation is length.
+func TooLong(text string, most int) string {
+	if len(text) <= most {
+		return ""
+	}
+	n := utf8.RuneCountInString(text)
+	if n <= most {
+		return ""
+	}
+	return fmt.Sprintf("must be at most %d characters long, not %d", most, n)
+}
+
+// CheckText returns the rule that an optional text breaks, with the code of the violation, or "". If it is sent, it has
+// at most most characters. With least 1, it is not blank.
+func CheckText(text *string, least, most int) (code, rule string) {
+	switch {
+	case text == nil:
+		return "", ""
+	case least > 0 && strings.TrimSpace(*text) == "":
+		return "required", "must not be empty"
+	default:
+		return "length", TooLong(*text, most)
+	}
+}
