@@ -26,7 +26,7 @@ type deliveryView struct {
 
 func newDeliveryView(d *Delivery, limit int) deliveryView {
 	v := deliveryView{Delivery: d}
-	v.body, v.complete = pretty(d.Body, limit)
+	v.body, v.complete = ui.Indent(d.Body, limit)
 	v.complete = v.complete && !d.Clipped()
 	return v
 }

@@ -28,11 +28,12 @@ func PayloadOf(key, name string, raw []byte, limit int, url string) Payload {
 		return Payload{}
 	}
 	sum := sha256.Sum256(raw)
-	shown, clipped := prettyClipped(raw, limit)
+	shown, complete := Indent(raw, limit)
 	p := Payload{Whole: fmt.Sprintf(text.BodyWhole, name, Size(len(raw))), Text: shown, Size: len(raw),
 		id: key + "-" + hex.EncodeToString(sum[:4])}
 	p.Label = p.Whole
-	if clipped {
+	if !complete {
+		p.Text += clippedMark
 		p.Label, p.URL = fmt.Sprintf(text.BodyClipped, name, Size(len(raw))), url
 	}
 	return p

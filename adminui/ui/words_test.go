@@ -49,7 +49,9 @@ func TestPricesHaveTheirCurrency(t *testing.T) {
 }
 
 func TestLongBodiesAreTruncated(t *testing.T) {
-	assert.Equal(t, "{\n\t\"a\": 1\n}", ui.Pretty([]byte(`{"a":1}`), 100))
+	assert.Equal(t, "{\n  \"a\": 1\n}", ui.Pretty([]byte(`{"a":1}`), 100))
+	assert.Equal(t, "{\n  \"a\": [\n    1,\"cut o", ui.Pretty([]byte(`{"a":[1,"cut o`), 100))
+	assert.Equal(t, "[\n  1,\n…", ui.Pretty([]byte("["+strings.Repeat("1,", 9999)+"1]"), 7))
 	assert.Equal(t, "no json <b>", ui.Pretty([]byte("no json <b>"), 100))
 	clipped := ui.Pretty([]byte(strings.Repeat("é", 100)), 51)
 	assert.True(t, utf8.ValidString(clipped))

@@ -1,13 +1,10 @@
 package listen
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/adminui/ui"
 )
@@ -15,61 +12,14 @@ import (
 // shownBody bounds the printed part of a body, after indentation.
 const shownBody = 64 << 10
 
-// indented formats a body for the terminal, up to shownBody. JSON has one member per line, anything else stays
-// as it is.
+// indented formats a body for the terminal, up to shownBody.
 func indented(body []byte) string {
-	text, complete := indentedJSON(body)
-	if text == "" {
-		text, complete = string(body[:min(len(body), shownBody)]), len(body) <= shownBody
-	}
-	text = strings.TrimRight(text, "\n")
-	if len(text) > shownBody {
-		text, complete = text[:shownBody], false
-	}
+	text, complete := ui.Indent(body, shownBody)
 	text = "    " + strings.ReplaceAll(printable(text), "\n", "\n    ") + "\n"
 	if !complete {
 		text += fmt.Sprintf("    … (clipped: the body has %s)\n", ui.Size(len(body)))
 	}
 	return text
-}
-
-// indentedJSON indents JSON up to the limit, however large the body or deep its nesting. It returns "" if the text is
-// not JSON.
-func indentedJSON(body []byte) (text string, complete bool) {
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	decoder := jsontext.NewDecoder(bytes.NewReader(body), lenient...)
-	var out bytes.Buffer
-	encoder := jsontext.NewEncoder(&out,
-		append(lenient, jsontext.PreserveRawStrings(true), jsontext.WithIndent("  "),
-			jsontext.SpaceAfterColon(true))...)
-	for encoder.OutputOffset() < shownBody {
-		token, err := decoder.ReadToken()
-		if err == nil {
-			err = encoder.WriteToken(token)
-		}
-		if err != nil {
-			return "", false
-		}
-		if decoder.StackDepth() == 0 { // a body is a single value
-			if len(bytes.TrimSpace(body[decoder.InputOffset():])) > 0 {
-				return "", false
-			}
-			return out.String(), true
-		}
-	}
-	written := encoder.OutputOffset()
-	for encoder.StackDepth() > 0 { // once closed, the encoder flushes everything
-		end := jsontext.EndArray
-		if kind, length := encoder.StackIndex(encoder.StackDepth()); kind == jsontext.KindBeginObject {
-			if end = jsontext.EndObject; length%2 == 1 { // a name without its value
-				end = jsontext.Null
-			}
-		}
-		if encoder.WriteToken(end) != nil {
-			break
-		}
-	}
-	return out.String()[:min(int(written), out.Len())], false
 }
 
 // shorten shortens an untrusted name for the terminal.

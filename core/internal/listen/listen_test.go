@@ -54,7 +54,7 @@ func TestBodiesAreIndentedForTheScreen(t *testing.T) {
 		`{"a":1,"a":2}`:                "    {\n      \"a\": 1,\n      \"a\": 2\n    }\n",
 		`17`:                           "    17\n",
 		`{"a":1} and more`:             "    {\"a\":1} and more\n",
-		`{"a":`:                        "    {\"a\":\n",
+		`{"a":`:                        "    {\n      \"a\":\n",
 		"text\n\x1b[2J\xff":            "    text\n    \\u001b[2J\uFFFD\n",
 		"[\"\u202e\u009b\U000e0001\"]": "    [\n      \"\\u202e\\u009b\\udb40\\udc01\"\n    ]\n",
 		"":                             "    \n",
