@@ -66,8 +66,8 @@ type businessList struct {
 
 // Run lists the businesses.
 func (c businessList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		list, err := consoleview.New(db).Businesses(ctx, nil, maxListed)
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		list, err := consoleview.New(db.DB).Businesses(ctx, nil, maxListed)
 		if err != nil {
 			return err
 		}

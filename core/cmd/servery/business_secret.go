@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/hub"
-	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -26,9 +25,9 @@ func (c businessSecret) Run(ctx context.Context, out output) error {
 	if err := hub.CheckOverlap(c.SecretOverlap); err != nil {
 		return err
 	}
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		secret, until := webhook.NewSecret(), db.Clock().Now().Add(c.SecretOverlap)
-		if err := accessdb.New(db).ReplaceCallbackSecret(ctx, c.Business, secret, until); err != nil {
+		if err := accessdb.New(db.DB).ReplaceCallbackSecret(ctx, c.Business, secret, until); err != nil {
 			return err
 		}
 		return out.show(c.JSON, struct {

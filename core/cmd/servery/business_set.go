@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/customer"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/customers"
@@ -33,8 +34,8 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 	if err := cmp.Or(err, keepErr); err != nil {
 		return err
 	}
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		records := consoleview.New(db)
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		records := consoleview.New(db.DB)
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
 			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, c.change("business.watch")); err != nil {
 				return err
@@ -47,11 +48,11 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		listing, err := c.setListing(ctx, db)
+		listing, err := c.setListing(ctx, db.DB)
 		if err != nil {
 			return err
 		}
-		keep, err := customers.New(db).ChangeRetention(ctx, c.Business, c.KeepPersonalData,
+		keep, err := customers.New(db.DB).ChangeRetention(ctx, c.Business, c.KeepPersonalData,
 			c.change("business.personal_data"))
 		if err != nil {
 			return err

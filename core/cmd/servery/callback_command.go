@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -21,8 +21,8 @@ type callbackCreate struct {
 
 // Run creates a key and prints it.
 func (c callbackCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		callers := relay.Callers{Keys: platforms.NewCallers(db), Clock: db.Clock()}
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		callers := relay.Callers{Keys: platforms.NewCallers(db.DB), Clock: db.Clock()}
 		key, err := callers.CreateKey(ctx, c.Business, c.Platform)
 		if err != nil {
 			return err

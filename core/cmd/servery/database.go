@@ -8,7 +8,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hub"
-	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
@@ -45,12 +44,7 @@ func (f databaseFlags) config() hub.DatabaseConfig {
 		PreviousKeys: f.SecretKeyPrevious, Connections: f.DatabaseConnections, Create: f.mayCreate}
 }
 
-// with opens the database for one command and closes it again.
-func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.DB) error) error {
-	return f.withDatabase(ctx, out, func(db *hub.Database) error { return do(db.DB) })
-}
-
-// withDatabase does what with does, for a command that also needs the directories of the database.
+// withDatabase opens the database for one command and closes it again.
 func (f databaseFlags) withDatabase(ctx context.Context, out output, do func(*hub.Database) error) error {
 	log := slog.New(slog.NewTextHandler(out.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	db, err := hub.OpenDatabase(ctx, f.config(), log)
@@ -61,12 +55,7 @@ func (f databaseFlags) withDatabase(ctx context.Context, out output, do func(*hu
 	return db.Remedy(do(db))
 }
 
-// withSchema opens the database for a command that needs the schema and the sealer.
-func (f databaseFlags) withSchema(ctx context.Context, out output, do func(*postgres.DB) error) error {
-	return f.withHub(ctx, out, func(db *hub.Database) error { return do(db.DB) })
-}
-
-// withHub does what withSchema does, for a command that also needs the directories of the database.
+// withHub does what withDatabase does, for a command that needs the schema and the sealer.
 func (f databaseFlags) withHub(ctx context.Context, out output, do func(*hub.Database) error) error {
 	return f.withDatabase(ctx, out, func(db *hub.Database) error {
 		if _, err := schema.MigrateUp(ctx, db.DB); err != nil {

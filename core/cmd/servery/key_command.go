@@ -6,7 +6,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
@@ -26,8 +26,8 @@ type keyCreate struct {
 
 // Run creates a key and prints it.
 func (c keyCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		key, secret, err := accountsOf(db).CreateKey(ctx, access.Key{
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		key, secret, err := accountsOf(db.DB).CreateKey(ctx, access.Key{
 			Business: c.Business, Username: c.Username, Scope: core.Scope(c.Scope), Platform: c.Platform})
 		if err != nil {
 			return err
@@ -58,8 +58,8 @@ type listedKey struct {
 
 // Run lists the keys, the newest first.
 func (c keyList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		keys, err := accessdb.New(db).ListKeys(ctx, c.Business, 0, maxListed)
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		keys, err := accessdb.New(db.DB).ListKeys(ctx, c.Business, 0, maxListed)
 		if err != nil {
 			return err
 		}
@@ -80,8 +80,8 @@ type keyRevoke struct {
 
 // Run disables a key.
 func (c keyRevoke) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		if err := (accessdb.New(db)).DisableKey(ctx, c.Business, c.ID); err != nil {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		if err := accessdb.New(db.DB).DisableKey(ctx, c.Business, c.ID); err != nil {
 			return err
 		}
 		return out.show(false, nil, "key %d is revoked\n", c.ID)

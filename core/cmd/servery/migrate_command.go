@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
@@ -22,8 +22,8 @@ type migrateUp struct{ databaseFlags }
 // Run applies the missing migrations.
 func (c migrateUp) Run(ctx context.Context, out output) error {
 	c.mayCreate = true
-	return c.with(ctx, out, func(db *postgres.DB) error {
-		names, err := schema.MigrateUp(ctx, db)
+	return c.withDatabase(ctx, out, func(db *hub.Database) error {
+		names, err := schema.MigrateUp(ctx, db.DB)
 		return report(out, "applied", names, err)
 	})
 }
@@ -35,12 +35,12 @@ type migrateDown struct {
 
 // Run rolls back the last group of migrations.
 func (c migrateDown) Run(ctx context.Context, out output) error {
-	return c.with(ctx, out, func(db *postgres.DB) error {
-		if used, err := schema.HasBusinesses(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
+	return c.withDatabase(ctx, out, func(db *hub.Database) error {
+		if used, err := schema.HasBusinesses(ctx, db.DB); err != nil || used && !c.Yes && c.DatabaseURL != "" {
 			return cmp.Or(err, errors.New("the data of businesses would be lost: add --yes to confirm "+
 				"(an earlier program works on this schema)"))
 		}
-		names, err := schema.MigrateDown(ctx, db)
+		names, err := schema.MigrateDown(ctx, db.DB)
 		return report(out, "rolled back", names, err)
 	})
 }
@@ -62,8 +62,8 @@ type migrateStatus struct {
 
 // Run lists the migrations.
 func (c migrateStatus) Run(ctx context.Context, out output) error {
-	return c.with(ctx, out, func(db *postgres.DB) error {
-		list, err := schema.Migrations(ctx, db)
+	return c.withDatabase(ctx, out, func(db *hub.Database) error {
+		list, err := schema.Migrations(ctx, db.DB)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 )
@@ -38,8 +38,8 @@ func (c aliasAdd) Run(ctx context.Context, out output) error {
 // changeAlias opens the database, calls do with the entry for the audit trail, and prints the text that do returns.
 func (f businessFlags) changeAlias(ctx context.Context, out output, action string,
 	do func(aliases.Store, access.Change) (string, error)) error {
-	return f.withSchema(ctx, out, func(db *postgres.DB) error {
-		text, err := do(aliases.New(db), accessdb.CommandLineChange(f.Business, action))
+	return f.withHub(ctx, out, func(db *hub.Database) error {
+		text, err := do(aliases.New(db.DB), accessdb.CommandLineChange(f.Business, action))
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ type aliasList struct {
 
 // Run lists the aliases, sorted by platform.
 func (c aliasList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		list, err := aliases.New(db).ListAliases(ctx, c.Business)
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		list, err := aliases.New(db.DB).ListAliases(ctx, c.Business)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 )
@@ -22,16 +22,16 @@ type platformList struct {
 
 // Run lists the platforms, with the names of their secrets.
 func (c platformList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		list, err := platforms.New(db).List(ctx, c.Business)
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		list, err := platforms.New(db.DB).List(ctx, c.Business)
 		if err != nil {
 			return err
 		}
-		all, err := aliases.New(db).ListAliases(ctx, c.Business)
+		all, err := aliases.New(db.DB).ListAliases(ctx, c.Business)
 		if err != nil {
 			return err
 		}
-		tokens, err := platforms.NewTokens(db).TokenStates(ctx, c.Business)
+		tokens, err := platforms.NewTokens(db.DB).TokenStates(ctx, c.Business)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
@@ -34,15 +34,15 @@ func (c secretsRotate) Check() error {
 
 // Run encrypts every secret with the current key, or counts them.
 func (c secretsRotate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		if c.DryRun {
-			sealed, err := schema.CountSealed(ctx, db)
+			sealed, err := schema.CountSealed(ctx, db.DB)
 			if err != nil {
 				return err
 			}
-			return out.show(c.JSON, sealed, "%s", sealedText(sealed, schema.SealKey(db)))
+			return out.show(c.JSON, sealed, "%s", sealedText(sealed, schema.SealKey(db.DB)))
 		}
-		done, err := schema.RotateSeal(ctx, db, "cli")
+		done, err := schema.RotateSeal(ctx, db.DB, "cli")
 		if err != nil {
 			return err
 		}

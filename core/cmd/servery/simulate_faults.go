@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/sandbox"
@@ -90,9 +91,9 @@ func (f faultFlags) runAndList(ctx context.Context, out output,
 	if err != nil {
 		return err
 	}
-	return f.withSchema(ctx, out, func(db *postgres.DB) error {
-		client := sandbox.NewFaultClient(db, f.Token)
-		if err := do(db, client, business); err != nil {
+	return f.withHub(ctx, out, func(db *hub.Database) error {
+		client := sandbox.NewFaultClient(db.DB, f.Token)
+		if err := do(db.DB, client, business); err != nil {
 			return err
 		}
 		list, err := client.List(ctx, business)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
@@ -19,8 +19,8 @@ func (f simulateFlags) runScenario(ctx context.Context, out output, scenario fun
 	}
 	options := sandbox.Options{BaseURL: string(f.BaseURL), DataDir: f.DataDir, Token: f.Token, Business: f.Business,
 		Store: f.Store, Platforms: f.Platform, Seed: f.Seed}
-	return f.withSchema(ctx, out, func(db *postgres.DB) error {
-		s, err := sandbox.Open(ctx, options, accountsOf(db), db)
+	return f.withHub(ctx, out, func(db *hub.Database) error {
+		s, err := sandbox.Open(ctx, options, accountsOf(db.DB), db.DB)
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (f simulateFlags) runScenario(ctx context.Context, out output, scenario fun
 		start := time.Now()
 		scenario(s)
 		took := time.Since(start)
-		arrivals, err := s.Report.AwaitArrivals(ctx, consolelists.New(db), core.BusinessID(s.Business), start, f.Await)
+		arrivals, err := s.Report.AwaitArrivals(ctx, consolelists.New(db.DB), core.BusinessID(s.Business), start, f.Await)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/environ"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -57,8 +57,8 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer listener.Close()
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		config.Directory = sandbox.NewAccounts(db, string(c.Simulator), string(c.BaseURL))
+	return c.withHub(ctx, out, func(db *hub.Database) error {
+		config.Directory = sandbox.NewAccounts(db.DB, string(c.Simulator), string(c.BaseURL))
 		s, err := simulator.New(config)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/environ"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/hub"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
@@ -30,9 +30,9 @@ type userCreate struct {
 
 // Run creates a user, or extends the rights of an existing one, and prints a one-time link.
 func (c userCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+	return c.withHub(ctx, out, func(db *hub.Database) error {
 		user := access.User{Email: c.Email, Role: access.Role(c.Role), Businesses: c.Business}
-		invited, err := accessdb.NewAccounts(db).Invite(ctx, user, "cli", "servery user create")
+		invited, err := accessdb.NewAccounts(db.DB).Invite(ctx, user, "cli", "servery user create")
 		if err != nil {
 			return err
 		}
