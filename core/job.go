@@ -5,18 +5,8 @@ import (
 	"time"
 )
 
-// JobKind is the kind of work that a job does. Jobs of one business and ordering key run one at a time, in the order in
-// which they were accepted.
+// JobKind is the kind of work that a job does.
 type JobKind string
-
-// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu
-// creates the categories that they refer to. Every other kind has its own key.
-func (k JobKind) OrderingKey() JobKind {
-	if k == TimingJob {
-		return MenuJob
-	}
-	return k
-}
 
 // The kinds of job.
 const (
@@ -28,11 +18,9 @@ const (
 	OrderRetryJob JobKind = "order_retry"
 	// BulkResendJob resends deliveries that a person has selected.
 	BulkResendJob JobKind = "redelivery"
-	// ProblemResendJob resends the failed deliveries of a problem, its subject, and counts their outcomes. It is
-	// ordered only with resends of the same problem.
+	// ProblemResendJob resends the failed deliveries of a problem, its subject, and counts their outcomes.
 	ProblemResendJob JobKind = "problem_resend"
-	// RecheckJob checks stored items against the rules of a platform, its subject. It is ordered only with rechecks of
-	// the same platform.
+	// RecheckJob checks stored items against the rules of a platform, its subject.
 	RecheckJob JobKind = "recheck"
 )
 
@@ -55,6 +43,21 @@ type Job struct {
 	Actor       string // who requested it, such as key:pos; set only when it is enqueued
 	BodyError   string // why its body cannot be read, in plain words; "" if it can
 	LastError   string // why the previous attempt failed; "" if it did not, or if it left no error
+}
+
+// OrderingKey returns the ordering key of the job. Jobs of one business and ordering key run one at a time, in the
+// order in which they were accepted. Category timings share the key of menus, because a menu creates the categories
+// that they refer to. Rechecks have one key for each platform, and resends of problems one for each problem. Every
+// other kind has its own key.
+func (j Job) OrderingKey() string {
+	switch j.Kind {
+	case TimingJob:
+		return string(MenuJob)
+	case RecheckJob, ProblemResendJob:
+		return string(j.Kind) + "/" + j.Subject
+	default:
+		return string(j.Kind)
+	}
 }
 
 // Snooze is the error of a job that has to wait. The job is released and continues at the given time. Such an attempt

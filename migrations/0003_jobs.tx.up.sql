@@ -43,14 +43,13 @@ CREATE INDEX jobs_failed_objects ON jobs USING gin ((result->'failed') jsonb_pat
 
 CREATE TABLE job_queue (
     business_id  bigint NOT NULL,
-    kind         text NOT NULL,
-    seq          bigint GENERATED ALWAYS AS IDENTITY, -- order within business and kind
-    subject      text NOT NULL DEFAULT '',  -- part of the ordering key of some kinds
+    ordering_key text NOT NULL,             -- its jobs run one by one, by seq
+    seq          bigint GENERATED ALWAYS AS IDENTITY,
     job_id       uuid NOT NULL,
     available_at timestamptz NOT NULL,      -- when a worker may claim it: at once, after a pause, or after a lease
     owner        uuid,
     attempts     integer NOT NULL DEFAULT 0,
-    PRIMARY KEY (business_id, kind, seq)
+    PRIMARY KEY (business_id, ordering_key, seq)
 );
 
 SELECT enable_rls();

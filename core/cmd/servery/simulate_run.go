@@ -28,7 +28,8 @@ func (f simulateFlags) runScenario(ctx context.Context, out output, scenario fun
 		start := time.Now()
 		scenario(s)
 		took := time.Since(start)
-		arrivals, err := s.Report.AwaitArrivals(ctx, consolelists.New(db.DB), core.BusinessID(s.Business), start, f.Await)
+		arrivals, err := s.Report.AwaitArrivals(ctx, consolelists.New(db.DB), core.BusinessID(s.Business), start,
+			f.Await)
 		if err != nil {
 			return err
 		}

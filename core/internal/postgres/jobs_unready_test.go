@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +89,40 @@ func TestRenewalKeepsStoredProgressUntilOneIsReported(t *testing.T) {
 		pgtest.Row(t, db, &total, `SELECT total FROM jobs`)
 		require.Equal(t, row[2:], []int{done, total})
 	}
+}
+
+func TestFirstJobOfEachOrderingKeyIsClaimed(t *testing.T) {
+	ctx, db := t.Context(), hubtest.Database(t, nil)
+	first, second := hubtest.Business(t, db), hubtest.Business(t, db)
+	jobs := jobsdb.New(db)
+	var runs [][]string // by claim
+	for n, work := range []core.Job{
+		{Business: first.ID, Kind: core.TimingJob}, {Business: first.ID, Kind: core.MenuJob},
+		{Business: first.ID, Kind: core.StoreJob, Subject: "a"},
+		{Business: first.ID, Kind: core.StoreJob, Subject: "b"},
+		{Business: first.ID, Kind: core.RecheckJob, Subject: "web"},
+		{Business: first.ID, Kind: core.RecheckJob, Subject: "app"},
+		{Business: first.ID, Kind: core.RecheckJob, Subject: "web"},
+		{Business: first.ID, Kind: core.ProblemResendJob, Subject: "7"},
+		{Business: first.ID, Kind: core.ProblemResendJob, Subject: "8"},
+		{Business: second.ID, Kind: core.MenuJob},
+	} {
+		work.ID, work.Body, work.CreatedAt = core.ID{15: byte(n)}, []byte("{}"), db.Clock().Now()
+		require.NoError(t, jobs.Enqueue(ctx, work, ""))
+	}
+	for range 3 {
+		claimed, _, err := jobs.Claim(ctx, core.ID{1}, 99, db.Clock().Now().Add(time.Minute))
+		require.NoError(t, err)
+		run := []string{}
+		for _, work := range claimed {
+			run = append(run, strconv.Itoa(int(work.ID[15]))+" "+work.OrderingKey())
+			require.NoError(t, jobs.MarkFailed(ctx, work, "ended"))
+		}
+		slices.Sort(run)
+		runs = append(runs, run)
+	}
+	require.Equal(t, [][]string{
+		{"0 menu", "2 stores", "4 recheck/web", "5 recheck/app", "7 problem_resend/7", "8 problem_resend/8", "9 menu"},
+		{"1 menu", "3 stores", "6 recheck/web"}, {},
+	}, runs)
 }

@@ -34,8 +34,8 @@ var planTables = map[string]string{
 			due_at, available_at, ordering_key, sequence)
 		SELECT 1000 + n / 10000, lpad(to_hex(n), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, 'order_placed',
 			1000 + n / 1000, 1000 + n / 1000, 100, now(), now(), n / 3, n % 3 + 1 FROM generate_series(?0, ?1) n`,
-	"job_queue": `INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
-		SELECT 1000 + n / 10000, 'stores', '', lpad(to_hex(n), 32, '0')::uuid, now() FROM generate_series(?0, ?1) n`,
+	"job_queue": `INSERT INTO job_queue (business_id, ordering_key, job_id, available_at)
+		SELECT 1000 + n / 10000, 'stores', lpad(to_hex(n), 32, '0')::uuid, now() FROM generate_series(?0, ?1) n`,
 	"call_queue": `INSERT INTO call_queue (business_id, ordering_key, kind, platform, order_id, endpoint, call_id,
 		received_at,
 			due_at, available_at)

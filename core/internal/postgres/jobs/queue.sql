@@ -19,51 +19,32 @@ WITH stored_job AS (
         ?actor
     )
 )
-INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
-VALUES (?business, ?kind, ?subject, ?id, ?created_at)
+INSERT INTO job_queue (business_id, ordering_key, job_id, available_at)
+VALUES (?business, ?ordering_key, ?id, ?created_at)
 
 -- name: heads
--- The first job of each business and ordering key (core.JobKind.OrderingKey). Only these are run.
-WITH RECURSIVE
--- The businesses and kinds with queued jobs: one index step each, however long the queue.
-kinds AS (
-    (SELECT business_id, kind FROM job_queue ORDER BY business_id, kind LIMIT 1)
+-- The first job of each business and ordering key (core.Job.OrderingKey): one index step each, however long the queue.
+-- Only these are run.
+WITH RECURSIVE first_jobs AS (
+    (
+        SELECT business_id, ordering_key, seq, available_at
+        FROM job_queue
+        ORDER BY business_id, ordering_key, seq
+        LIMIT 1
+    )
     UNION ALL
-    SELECT next.business_id, next.kind
-    FROM kinds
+    SELECT next.*
+    FROM first_jobs
     CROSS JOIN LATERAL (
-        SELECT queue.business_id, queue.kind
+        SELECT queue.business_id, queue.ordering_key, queue.seq, queue.available_at
         FROM job_queue queue
-        WHERE (queue.business_id, queue.kind) > (kinds.business_id, kinds.kind)
-        ORDER BY queue.business_id, queue.kind
+        WHERE (queue.business_id, queue.ordering_key) > (first_jobs.business_id, first_jobs.ordering_key)
+        ORDER BY queue.business_id, queue.ordering_key, queue.seq
         LIMIT 1
     ) next
-),
--- The first job of each kind, and every job of the kinds that have an ordering key for each subject.
-candidates AS (
-    SELECT candidate.*
-    FROM kinds
-    CROSS JOIN LATERAL (
-        SELECT queue.business_id, queue.kind, queue.subject, queue.seq, queue.available_at
-        FROM job_queue queue
-        WHERE queue.business_id = kinds.business_id AND queue.kind = kinds.kind
-        ORDER BY queue.seq
-        LIMIT CASE WHEN kinds.kind IN (?recheck, ?problem) THEN NULL ELSE 1 END
-    ) candidate
 )
-SELECT DISTINCT ON (business_id, ?ordering_key) business_id, kind, seq, available_at
-FROM candidates
-ORDER BY business_id, ?ordering_key, seq
-
--- name: ordering_key
--- The ordering key of a queued job: that of its kind. Rechecks have one for each platform, and resends of problems one
--- for each problem.
-CASE kind
-    WHEN ?timing THEN ?menu
-    WHEN ?recheck THEN kind || '/' || subject
-    WHEN ?problem THEN kind || '/' || subject
-    ELSE kind
-END
+SELECT *
+FROM first_jobs
 
 -- name: claim
 -- prepare: heads part, now timestamptz, epoch bigint, limit integer, owner uuid, until timestamptz, large integer
@@ -76,9 +57,9 @@ heads AS (
 ),
 -- The rows to lease, the longest due first.
 due AS (
-    SELECT queue.business_id, queue.kind, queue.seq
+    SELECT queue.business_id, queue.ordering_key, queue.seq
     FROM job_queue queue
-    JOIN heads USING (business_id, kind, seq)
+    JOIN heads USING (business_id, ordering_key, seq)
     WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch)) AND heads.available_at <= ?now AND queue.available_at <= ?now
     ORDER BY heads.available_at
     LIMIT ?limit
@@ -88,7 +69,7 @@ claimed AS (
     UPDATE job_queue queue
     SET owner = ?owner, available_at = ?until, attempts = queue.attempts + 1
     FROM due
-    WHERE (queue.business_id, queue.kind, queue.seq) = (due.business_id, due.kind, due.seq)
+    WHERE (queue.business_id, queue.ordering_key, queue.seq) = (due.business_id, due.ordering_key, due.seq)
     RETURNING queue.business_id, queue.job_id, queue.seq, queue.attempts
 )
 UPDATE jobs
@@ -127,7 +108,7 @@ FROM (?heads) heads
 WITH leased AS (
     UPDATE job_queue
     SET available_at = ?until
-    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
+    WHERE business_id = ?business AND ordering_key = ?ordering_key AND seq = ?seq AND owner = ?owner
     RETURNING job_id
 )
 UPDATE jobs
@@ -140,7 +121,7 @@ WHERE business_id = ?business AND id = leased.job_id AND ?total > 0
 WITH returned AS (
     UPDATE job_queue
     SET available_at = ?at, owner = NULL, attempts = attempts - ?uncounted
-    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
+    WHERE business_id = ?business AND ordering_key = ?ordering_key AND seq = ?seq AND owner = ?owner
     RETURNING job_id
 )
 UPDATE jobs
@@ -159,7 +140,7 @@ WHERE jobs.state IN ('done', 'failed')
 -- Records the outcome of a job and removes it from the queue.
 WITH removed AS (
     DELETE FROM job_queue
-    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq
+    WHERE business_id = ?business AND ordering_key = ?ordering_key AND seq = ?seq
 )
 UPDATE jobs
 SET

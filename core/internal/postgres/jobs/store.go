@@ -43,16 +43,19 @@ func (j Store) Enqueue(ctx context.Context, work core.Job, requestID string) err
 
 // Enqueue does what Store.Enqueue does, within a transaction.
 func Enqueue(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, requestID string) error {
-	// The lock admits one transaction per ordering key, so that the order of seq is the order
-	// of commits. No job can then appear before one that is already running.
+	// The lock admits one transaction per ordering key, so that the order of seq is the order of commits. No job can
+	// then appear before one that is already running. Rechecks of all platforms share a lock, as do resends of all
+	// problems, so that a transaction with several of them cannot deadlock.
+	kind, _, _ := strings.Cut(work.OrderingKey(), "/")
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
-		"job/"+string(work.Kind.OrderingKey()), int64(work.Business)&0x7fffffff); err != nil {
+		"job/"+kind, int64(work.Business)&0x7fffffff); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
 	_, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
 		"business": work.Business, "id": work.ID, "kind": work.Kind, "subject": work.Subject,
 		"body": db.Compress(work.Body), "callback_url": work.CallbackURL, "request": requestID,
 		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceFromContext(ctx), "actor": work.Actor,
+		"ordering_key": work.OrderingKey(),
 	}))
 	if postgres.IsCode(err, "23505") && work.Kind == core.ProblemResendJob {
 		return core.Errorf(core.Conflict, "a resend of this problem is in progress")
@@ -82,13 +85,7 @@ type claimedJob struct {
 }
 
 // FirstJobs selects the first job of each business and ordering key. Only these are run.
-var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
-	"recheck": core.RecheckJob, "problem": core.ProblemResendJob,
-	"ordering_key": bun.Safe(queries.With("ordering_key", postgres.Args{
-		"timing": core.TimingJob, "menu": core.MenuJob, "recheck": core.RecheckJob,
-		"problem": core.ProblemResendJob,
-	})),
-}))
+var FirstJobs = bun.Safe(queries.With("heads", nil))
 
 var (
 	claimable = map[string]bun.Safe{"heads": FirstJobs}
@@ -154,8 +151,8 @@ func (j Store) Load(ctx context.Context, work core.Job) (core.Job, error) {
 func (j Store) Renew(ctx context.Context, owner core.ID, running []job.Progress, until time.Time) error {
 	for _, p := range running {
 		if _, err := j.db.Bun().ExecContext(ctx, queries.With("renew", postgres.Args{
-			"business": p.Job.Business, "kind": p.Job.Kind, "seq": p.Job.Seq, "owner": owner, "until": until,
-			"done": p.Done, "total": p.Total,
+			"business": p.Job.Business, "ordering_key": p.Job.OrderingKey(), "seq": p.Job.Seq, "owner": owner,
+			"until": until, "done": p.Done, "total": p.Total,
 		})); err != nil {
 			return fmt.Errorf("renewing the lease of job %s: %w", p.Job.ID, err)
 		}
@@ -170,8 +167,8 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 		uncounted = 1
 	}
 	_, err := j.db.Bun().ExecContext(ctx, queries.With("retry", postgres.Args{
-		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "owner": work.Owner, "at": at,
-		"uncounted": uncounted, "cause": truncate(cause, 4000),
+		"business": work.Business, "ordering_key": work.OrderingKey(), "seq": work.Seq, "owner": work.Owner,
+		"at": at, "uncounted": uncounted, "cause": truncate(cause, 4000),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing job %s: %w", work.ID, err)
@@ -221,8 +218,8 @@ func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, 
 func LockLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
 	var one int
 	err := tx.QueryRowContext(ctx,
-		`SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
-		work.Business, work.Kind, work.Seq, work.Owner).Scan(&one)
+		`SELECT 1 FROM job_queue WHERE business_id = ? AND ordering_key = ? AND seq = ? AND owner = ? FOR UPDATE`,
+		work.Business, work.OrderingKey(), work.Seq, work.Owner).Scan(&one)
 	if err := postgres.NotFound(err, "no lease"); core.CodeOf(err) == core.NotFound {
 		return core.Errorf(core.Conflict, "another replica has the lease of job %s", work.ID)
 	}
@@ -244,8 +241,8 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 		state = "failed"
 	}
 	_, err := tx.ExecContext(ctx, queries.With("finish", postgres.Args{
-		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "id": work.ID, "state": state,
-		"now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result),
+		"business": work.Business, "ordering_key": work.OrderingKey(), "seq": work.Seq, "id": work.ID,
+		"state": state, "now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result),
 		"event": end.Event, "objects": end.Objects,
 	}))
 	if err != nil {

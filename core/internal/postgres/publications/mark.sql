@@ -91,10 +91,9 @@ WITH queued AS (
     SET body = ?body
     FROM job_queue queue
     WHERE queue.business_id = ?business
-        AND queue.kind = ?kind
+        AND queue.ordering_key = ?ordering_key
         AND jobs.business_id = queue.business_id
         AND jobs.id = queue.job_id
-        AND jobs.subject = ?platform
         AND jobs.state = 'queued'
     RETURNING 1
 )

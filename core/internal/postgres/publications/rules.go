@@ -71,16 +71,15 @@ func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business c
 // Recheck queues a job that checks a business's items against the rules of a platform. An already
 // queued job restarts instead.
 func Recheck(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
+	now := db.Clock().Now()
+	work := core.Job{ID: core.NewID(now), Business: business, Kind: core.RecheckJob, Subject: platform,
+		Body: []byte("{}"), CreatedAt: now}
 	var needless bool
 	if err := tx.QueryRowContext(ctx, queries.With("recheck_queued", postgres.Args{
-		"business": business, "kind": core.RecheckJob, "platform": platform, "own": core.ServedByMerchant,
-		"body": db.Compress([]byte("{}")),
-	})).Scan(&needless); err != nil ||
-		needless {
+		"business": business, "ordering_key": work.OrderingKey(), "platform": platform, "own": core.ServedByMerchant,
+		"body": db.Compress(work.Body),
+	})).Scan(&needless); err != nil || needless {
 		return err
 	}
-	now := db.Clock().Now()
-	return jobs.Enqueue(ctx, db, tx,
-		core.Job{ID: core.NewID(now), Business: business, Kind: core.RecheckJob, Subject: platform, Body: []byte("{}"),
-			CreatedAt: now}, "")
+	return jobs.Enqueue(ctx, db, tx, work, "")
 }

@@ -70,7 +70,7 @@ SELECT count(*) FROM ended
 -- name: end_jobs
 WITH
 leased AS (
-    SELECT business_id, kind, seq
+    SELECT business_id, ordering_key, seq
     FROM job_queue
     WHERE owner = ?owner AND job_id <> ALL (?held::uuid[])
     FOR UPDATE SKIP LOCKED
@@ -79,7 +79,7 @@ ended AS (
     UPDATE job_queue queue
     SET owner = NULL, available_at = least(queue.available_at, ?now)
     FROM leased
-    WHERE queue.business_id = leased.business_id AND queue.kind = leased.kind AND queue.seq = leased.seq
+    WHERE (queue.business_id, queue.ordering_key, queue.seq) = (leased.business_id, leased.ordering_key, leased.seq)
     RETURNING 1
 )
 SELECT count(*) FROM ended
