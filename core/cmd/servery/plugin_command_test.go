@@ -16,8 +16,8 @@ import (
 
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -34,19 +34,19 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 
 func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
-	printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: pluginhost.Status{
-		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded}, Hubs: []hub.ListedHub{{Version: "1.0.0",
+	printPlugin(&out, plugindir.Listed{Enabled: true, Status: pluginhost.Status{
+		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded}, Hubs: []plugindir.Hub{{Version: "1.0.0",
 		State: pluginhost.Degraded, Reason: "it reports that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
 
 func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
-	in := func(version string, state pluginhost.State) hub.ListedHub {
-		return hub.ListedHub{Version: version, State: state}
+	in := func(version string, state pluginhost.State) plugindir.Hub {
+		return plugindir.Hub{Version: version, State: state}
 	}
 	last := pluginhost.Status{ID: "tasty", Version: "2.1.0", State: pluginhost.Ready}
-	for stdout, hubs := range map[string][]hub.ListedHub{
+	for stdout, hubs := range map[string][]plugindir.Hub{
 		"tasty                2.1.0      ready\n": {in("2.1.0", pluginhost.Ready), in("2.1.0", pluginhost.Ready)},
 		"tasty                -          differs between hubs\n" +
 			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
@@ -56,20 +56,20 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 		"tasty                2.1.0      in no running hub\n": nil,
 	} {
 		var out bytes.Buffer
-		printPlugin(&out, hub.ListedPlugin{Enabled: true, Installed: "2.1.0", Status: last, Hubs: hubs})
+		printPlugin(&out, plugindir.Listed{Enabled: true, Installed: "2.1.0", Status: last, Hubs: hubs})
 		require.Equal(t, stdout, out.String())
 	}
 }
 
 func TestPluginListShowsEachReason(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
-	in := func(reason string, minutes time.Duration) hub.ListedHub {
-		return hub.ListedHub{Version: "1.0.0", State: pluginhost.Backoff, Reason: reason,
+	in := func(reason string, minutes time.Duration) plugindir.Hub {
+		return plugindir.Hub{Version: "1.0.0", State: pluginhost.Backoff, Reason: reason,
 			Since: at.Add(minutes * time.Minute)}
 	}
 	var out bytes.Buffer
-	printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: pluginhost.Status{ID: "tasty", Version: "1.0.0",
-		State: pluginhost.Backoff}, Hubs: []hub.ListedHub{in("no table", 2), in("no disk", 1), in("no table", 0)}})
+	printPlugin(&out, plugindir.Listed{Enabled: true, Status: pluginhost.Status{ID: "tasty", Version: "1.0.0",
+		State: pluginhost.Backoff}, Hubs: []plugindir.Hub{in("no table", 2), in("no disk", 1), in("no table", 0)}})
 	require.Equal(t, "tasty                1.0.0      backoff\n"+
 		"                     1.0.0      backoff in 1 of 3 hubs\n"+
 		"                     since 2026-11-21T09:31:00Z: no disk\n"+

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/servery-hub/servery/core/aggregator"
-	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 )
 
 type pluginFaults struct {
@@ -14,7 +14,7 @@ type pluginFaults struct {
 
 // Run prints the faults of a plugin, by cause, and the requests that are set aside.
 func (c pluginFaults) Run(ctx context.Context, out output) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		faults, err := plugins.Faults(ctx, c.ID)
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ type pluginRetry struct {
 
 // Run lets hubs call a plugin again with requests that are set aside.
 func (c pluginRetry) Run(ctx context.Context, out output) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		n, err := plugins.Retry(ctx, c.ID, c.Requests)
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
@@ -16,7 +16,7 @@ type pluginList struct{ pluginOperation }
 
 // Run lists the plugins.
 func (c pluginList) Run(ctx context.Context, out output) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		list, err := plugins.List(ctx)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 }
 
 // printPlugin prints the state of a plugin in the running hubs, and why it does not serve.
-func printPlugin(to io.Writer, p hub.ListedPlugin) {
+func printPlugin(to io.Writer, p plugindir.Listed) {
 	state, version := string(p.State), p.Version
 	if len(p.Hubs) == 0 {
 		state, version = "in no running hub", p.Installed
@@ -55,7 +55,7 @@ func printPlugin(to io.Writer, p hub.ListedPlugin) {
 			fmt.Fprintf(to, "%20s since %s: %s\n", "", g.Since.Format(time.RFC3339), g.Reason)
 		}
 	}
-	if slices.ContainsFunc(p.Hubs, func(h hub.ListedHub) bool { return h.State == pluginhost.Quarantined }) {
+	if slices.ContainsFunc(p.Hubs, func(h plugindir.Hub) bool { return h.State == pluginhost.Quarantined }) {
 		fmt.Fprintf(to, "%20s %s\n", "", pluginhost.QuarantineRule)
 	}
 	if p.SetAside > 0 {
@@ -70,8 +70,8 @@ type pluginLogs struct {
 
 // Run prints the last reported log of a plugin, and with --follow also what later reports add.
 func (c pluginLogs) Run(ctx context.Context, out output) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
-		show := func(log hub.PluginLog) error { return out.show(c.JSON, log, "%s", log) }
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
+		show := func(log plugindir.Log) error { return out.show(c.JSON, log, "%s", log) }
 		if c.Follow {
 			return plugins.FollowLog(ctx, c.ID, show)
 		}

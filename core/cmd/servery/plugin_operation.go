@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 )
 
 // pluginFlags select the directory of plugins.
@@ -26,8 +27,8 @@ func (f pluginFlags) dir() string {
 }
 
 // pluginDir returns the plugins in the directory and in the hubs of a database.
-func (f pluginFlags) pluginDir(db *hub.Database) hub.PluginDir {
-	return hub.PluginDir{Dir: f.dir(), DB: db.DB, Hidden: db.SecretDirs()}
+func (f pluginFlags) pluginDir(db *hub.Database) plugindir.Dir {
+	return plugindir.Dir{Path: f.dir(), DB: db.DB, Hidden: db.SecretDirs()}
 }
 
 // pluginOperation is a command about the plugins of a hub.
@@ -44,7 +45,7 @@ type pluginTarget struct {
 }
 
 // operate opens the database and calls do.
-func (c pluginOperation) operate(ctx context.Context, out output, do func(hub.PluginDir) error) error {
+func (c pluginOperation) operate(ctx context.Context, out output, do func(plugindir.Dir) error) error {
 	return c.withHub(ctx, out, func(db *hub.Database) error { return do(c.pluginDir(db)) })
 }
 
@@ -63,7 +64,7 @@ func (c pluginDisable) Run(ctx context.Context, out output) error {
 }
 
 func (c pluginTarget) enable(ctx context.Context, out output, enabled bool, text string) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		desired, err := plugins.Enable(ctx, c.ID, enabled)
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ type pluginRemove struct{ pluginTarget }
 
 // Run removes a plugin. Hubs with their own directories stop it too.
 func (c pluginRemove) Run(ctx context.Context, out output) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		files, err := plugins.Remove(ctx, c.ID)
 		if err != nil {
 			return err
@@ -113,8 +114,8 @@ func (c pluginUpgrade) Run(ctx context.Context, out output) error {
 }
 
 func (c pluginSource) install(ctx context.Context, out output, upgrade bool, result string) error {
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
-		options := hub.InstallOptions{Upgrade: upgrade, Unchecked: c.Unchecked, Force: c.Force,
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
+		options := plugindir.InstallOptions{Upgrade: upgrade, Unchecked: c.Unchecked, Force: c.Force,
 			DryRun: c.DryRun, Defaults: c.SetDefault}
 		desired, err := plugins.Install(ctx, c.From, options)
 		if err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 )
 
 type pluginShared struct {
@@ -17,7 +17,7 @@ func (c pluginShared) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+	return c.operate(ctx, out, func(plugins plugindir.Dir) error {
 		shared, err := plugins.Shared(ctx, c.ID, secrets)
 		if err != nil {
 			return err

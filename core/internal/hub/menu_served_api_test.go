@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,7 +90,7 @@ func TestFetchedMenuIsVerifiedBySignature(t *testing.T) {
 func TestSharedURLServesMenuOfAnyBusiness(t *testing.T) {
 	m := newMenuFetcher(t)
 	require.NoError(t, m.hub.config.Host.Refresh(t.Context(), false))
-	_, err := PluginDir{Dir: t.TempDir(), DB: m.hub.db}.Shared(t.Context(), "market",
+	_, err := plugindir.Dir{Path: t.TempDir(), DB: m.hub.db}.Shared(t.Context(), "market",
 		map[string]string{"feed_key": "sharedkeyvalue"})
 	require.NoError(t, err)
 	const path = "/channel/api/v1/shared/market/callback/menu/"

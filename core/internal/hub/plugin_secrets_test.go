@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 )
 
 func TestTestStartOfPluginSeesNoSecrets(t *testing.T) {
@@ -23,8 +24,8 @@ func TestTestStartOfPluginSeesNoSecrets(t *testing.T) {
 		t.Skipf("no namespaces here: %s", why)
 	}
 	d.platform("first", "curious", settings)
-	plugins := PluginDir{Dir: t.TempDir(), DB: d.hub.db, Hidden: []string{data}}
-	desired, err := plugins.Install(t.Context(), filepath.Join(built, "curious"), InstallOptions{Force: true})
+	plugins := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db, Hidden: []string{data}}
+	desired, err := plugins.Install(t.Context(), filepath.Join(built, "curious"), plugindir.InstallOptions{Force: true})
 	require.NoError(t, err)
 	require.Len(t, desired.Unfit, 1)
 	require.Contains(t, desired.Unfit[0].String(), "no such file")

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -78,7 +79,7 @@ func TestPoisonMenuIsSetAsideOnEveryReplica(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hubs, 1, "a replica that ended is not listed")
 
-	n, err := PluginDir{Dir: dir, DB: d.hub.db}.Retry(t.Context(), "hostile", nil)
+	n, err := plugindir.Dir{Path: dir, DB: d.hub.db}.Retry(t.Context(), "hostile", nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	starts := host.Status()[0].Starts

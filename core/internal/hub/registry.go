@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
@@ -64,7 +65,7 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 				plugin.Hubs = append(plugin.Hubs, hub)
 			}
 		}
-		if worst := worstHub(plugin.Hubs); worst != nil {
+		if worst := plugindir.WorstHub(plugin.Hubs); worst != nil {
 			plugin.State, plugin.Since, plugin.Version = worst.State, worst.Since, worst.Version
 			plugin.Reason = worst.Reason
 		}
@@ -95,29 +96,11 @@ func countSetAside(p aggregator.Plugin, businesses []core.BusinessID) (n int, er
 	return n, err
 }
 
-// worstStates are the states of a plugin in a hub, the worst first.
-var worstStates = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Stopped,
-	pluginhost.Draining,
-	pluginhost.Discovered, pluginhost.Verified, pluginhost.Starting, pluginhost.Configuring, pluginhost.Degraded,
-	pluginhost.Ready}
-
-// worstHub returns the hub in the worst state, or nil if there is none.
-func worstHub(hubs []console.PluginHub) *console.PluginHub {
-	if len(hubs) == 0 {
-		return nil
-	}
-	worst := slices.MinFunc(hubs, func(a, b console.PluginHub) int {
-		return slices.Index(worstStates, pluginhost.State(a.State)) - slices.Index(worstStates,
-			pluginhost.State(b.State))
-	})
-	return &worst
-}
-
 // PluginFaults returns the faults of a plugin and its requests that are set aside, of the given businesses; nil means
 // all.
 func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
 	businesses []core.BusinessID) (f console.PluginFaults, err error) {
-	if f, err = (PluginDir{DB: r.db}).faults(ctx, id); err != nil {
+	if f, err = plugindir.ReadFaults(ctx, r.db, id); err != nil {
 		return f, err
 	}
 	f.Causes = slices.DeleteFunc(f.Causes,

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/internal/sandbox"
@@ -143,7 +144,7 @@ func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logge
 
 // openDemo prepares the demo business.
 func (o *Options) openDemo(ctx context.Context, h *Hub, url string) (w Welcome, err error) {
-	plugins, err := PluginDir{Dir: o.PluginDir, DB: h.db}.Running(ctx)
+	plugins, err := plugindir.Dir{Path: o.PluginDir, DB: h.db}.Running(ctx)
 	if err != nil {
 		return w, err
 	}

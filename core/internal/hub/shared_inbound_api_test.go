@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -55,12 +56,13 @@ func TestSharedURLFindsTheBusinessOfARequest(t *testing.T) {
 	require.Equal(t, 401, d.shared(first, d.market.sign(first)).status, "the installation has no secret yet")
 
 	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
-	dir := PluginDir{Dir: t.TempDir(), DB: d.hub.db}
+	dir := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db}
 	_, err := dir.Shared(t.Context(), "deliveroo", map[string]string{"client_id": "x"})
 	require.ErrorContains(t, err, "verifies no request")
 	state, err := dir.Shared(t.Context(), "deliveroo", nil)
 	require.NoError(t, err)
-	require.Equal(t, SharedURL{"deliveroo", []string{sharedURL}, []string{}, []string{"webhook_secret"}}, state)
+	require.Equal(t, plugindir.SharedURL{ID: "deliveroo", Paths: []string{sharedURL}, Secrets: []string{},
+		Missing: []string{"webhook_secret"}}, state)
 	state, err = dir.Shared(t.Context(), "deliveroo", map[string]string{"webhook_secret": deliverooWebhook})
 	require.NoError(t, err)
 	require.Equal(t, []any{[]string{"webhook_secret"}, []string{}}, []any{state.Secrets, state.Missing})
@@ -81,7 +83,7 @@ func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
 	d := newDeliverooHub(t)
 	d.sendMenu("s1", soup)
 	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
-	_, err := PluginDir{Dir: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
+	_, err := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
 		map[string]string{"webhook_secret": deliverooWebhook})
 	require.NoError(t, err)
 	rejected := func(body, why string) {
@@ -112,7 +114,7 @@ func TestSharedURLReadsXMLAndHeaders(t *testing.T) {
 	m.ok("POST", storesRoute+"?wait=10",
 		`{"stores":[{"ref_id":"s1","platform_data":[{"name":"bazaar","platform_store_id":"77"}]}]}`)
 	require.NoError(t, m.hub.config.Host.Refresh(t.Context(), false))
-	_, err := PluginDir{Dir: t.TempDir(), DB: m.hub.db}.Shared(t.Context(), "market",
+	_, err := plugindir.Dir{Path: t.TempDir(), DB: m.hub.db}.Shared(t.Context(), "market",
 		map[string]string{"feed_key": "sharedkeyvalue"})
 	require.NoError(t, err)
 	const order = `<order id="X-1"><store>%s</store><item>dal</item><count>1</count></order>`

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/plugintap"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -29,14 +29,14 @@ type Config struct {
 	Source      string // directory of the plugin's Go package
 	DatabaseURL string // "": the private PostgreSQL on this machine
 	AllowRemote bool   // also a database on another machine
-	Plugins     hub.PluginDir
+	Plugins     plugindir.Dir
 	Out         io.Writer
 }
 
-// installer installs builds in the hubs (hub.PluginDir).
+// installer installs builds in the hubs (plugindir.Dir).
 type installer interface {
-	Install(ctx context.Context, from string, options hub.InstallOptions) (hub.DesiredPlugin, error)
-	AwaitReady(ctx context.Context, p hub.DesiredPlugin, timeout time.Duration) ([]hub.ListedHub, error)
+	Install(ctx context.Context, from string, options plugindir.InstallOptions) (plugindir.Desired, error)
+	AwaitReady(ctx context.Context, p plugindir.Desired, timeout time.Duration) ([]plugindir.Hub, error)
 }
 
 // session is a running Run.
@@ -107,7 +107,7 @@ func (s *session) say(format string, args ...any) {
 
 // kept says which version stays.
 func (s *session) kept() string {
-	if version := versionIn(filepath.Join(s.Plugins.Dir, s.id)); s.id != "" && version != "" {
+	if version := versionIn(filepath.Join(s.Plugins.Path, s.id)); s.id != "" && version != "" {
 		return fmt.Sprintf("plugin %s %s stays installed", s.id, version)
 	}
 	return "no version is installed"
@@ -125,7 +125,7 @@ func (s *session) update(ctx context.Context) error {
 	if err := s.listen(manifest.ID); err != nil {
 		return err
 	}
-	manifest.Version = devVersion(manifest.Version, nextBuild(filepath.Join(s.Plugins.Dir, s.id)))
+	manifest.Version = devVersion(manifest.Version, nextBuild(filepath.Join(s.Plugins.Path, s.id)))
 	if err := writeManifest(dir, manifest); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *session) listen(id string) (err error) {
 		return core.Errorf(core.Conflict, "the id of the plugin is now %s: start plugin dev again, or restore %s", id,
 			s.id)
 	}
-	if s.listener, err = plugintap.Listen(s.Plugins.Dir, id); err != nil {
+	if s.listener, err = plugintap.Listen(s.Plugins.Path, id); err != nil {
 		return err
 	}
 	s.id = id
@@ -152,7 +152,8 @@ func (s *session) listen(id string) (err error) {
 		}
 	})
 	former := filepath.Join(s.temp, "former")
-	if versionIn(filepath.Join(s.Plugins.Dir, id)) != "" && pluginhost.CopyInstalled(s.Plugins.Dir, id, former) == nil {
+	if versionIn(filepath.Join(s.Plugins.Path, id)) != "" &&
+		pluginhost.CopyInstalled(s.Plugins.Path, id, former) == nil {
 		s.good = former
 	}
 	return nil
@@ -160,14 +161,14 @@ func (s *session) listen(id string) (err error) {
 
 // install lets the hubs run a build. If a hub rejects it, the hubs run the last good version again.
 func (s *session) install(ctx context.Context, dir string) error {
-	desired, err := s.hubs.Install(ctx, dir, hub.InstallOptions{})
+	desired, err := s.hubs.Install(ctx, dir, plugindir.InstallOptions{})
 	if err != nil {
 		return err
 	}
 	hubs, err := s.hubs.AwaitReady(ctx, desired, readyTimeout)
 	switch {
 	case err != nil && ctx.Err() == nil && desired.RejectedBy(hubs) && s.good != "":
-		_, undone := s.hubs.Install(ctx, s.good, hub.InstallOptions{Force: true})
+		_, undone := s.hubs.Install(ctx, s.good, plugindir.InstallOptions{Force: true})
 		return errors.Join(err, undone, os.RemoveAll(dir))
 	case err != nil: // no hub tried it, or it is late
 		return errors.Join(err, os.RemoveAll(dir))

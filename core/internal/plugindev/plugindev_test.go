@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/plugintap"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
@@ -87,19 +87,19 @@ func TestVersionOfABuildReplacesOtherMetadata(t *testing.T) {
 
 // fakeHubs are hubs that report what a test says.
 type fakeHubs struct {
-	reports   []hub.ListedHub
+	reports   []plugindir.Hub
 	err       error
 	installed []string // directories
 }
 
 // Install records an installation (installer).
-func (f *fakeHubs) Install(_ context.Context, from string, _ hub.InstallOptions) (hub.DesiredPlugin, error) {
+func (f *fakeHubs) Install(_ context.Context, from string, _ plugindir.InstallOptions) (plugindir.Desired, error) {
 	f.installed = append(f.installed, from)
-	return hub.DesiredPlugin{}, nil
+	return plugindir.Desired{}, nil
 }
 
 // AwaitReady returns the reports (installer).
-func (f *fakeHubs) AwaitReady(context.Context, hub.DesiredPlugin, time.Duration) ([]hub.ListedHub, error) {
+func (f *fakeHubs) AwaitReady(context.Context, plugindir.Desired, time.Duration) ([]plugindir.Hub, error) {
 	return f.reports, f.err
 }
 
@@ -118,7 +118,7 @@ func TestRejectedBuildIsReplacedByTheGoodOne(t *testing.T) {
 	_, err = install("untried")
 	require.ErrorIs(t, err, late)
 	require.Len(t, hubs.installed, 2)
-	hubs.reports = []hub.ListedHub{{State: pluginhost.Ready, Build: "old"}}
+	hubs.reports = []plugindir.Hub{{State: pluginhost.Ready, Build: "old"}}
 	rejected, err := install("rejected")
 	require.ErrorIs(t, err, late)
 	require.Equal(t, []string{rejected, good}, hubs.installed[2:])

@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"bytes"
@@ -18,22 +18,22 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// DesiredPlugin is the desired state of a plugin.
-type DesiredPlugin struct {
+// Desired is the desired state of a plugin.
+type Desired struct {
 	ID        string                       `json:"id"`
 	Enabled   bool                         `json:"enabled"`
 	Installed string                       `json:"installed,omitzero"` // version in the directory
 	Unfit     []aggregator.SettingsProblem `json:"unfit,omitzero"`     // settings that it rejects
 	Filled    []aggregator.FilledSettings  `json:"filled,omitzero"`    // platforms that get defaults
 	DryRun    bool                         `json:"dry_run,omitzero"`   // nothing is changed
-	Hubs      []ListedHub                  `json:"hubs,omitzero"`      // running hubs, if they were waited for
+	Hubs      []Hub                        `json:"hubs,omitzero"`      // running hubs, if they were waited for
 
 	build string    // SHA-256 of the installed manifest
 	since time.Time // when it was installed
 }
 
 // Summary describes the result of an installation for people.
-func (p DesiredPlugin) Summary(result string) string {
+func (p Desired) Summary(result string) string {
 	switch {
 	case p.DryRun:
 		result = "not " + result + ", because of --dry-run"
@@ -63,7 +63,7 @@ type InstallOptions struct {
 // Install verifies, test-starts and copies a plugin from a directory, and notifies the hubs. If the version does not
 // start, or rejects the stored settings of a platform, the installed one stays. Defaults are stored in the transaction
 // that switches to the version.
-func (d PluginDir) Install(ctx context.Context, from string, options InstallOptions) (DesiredPlugin, error) {
+func (d Dir) Install(ctx context.Context, from string, options InstallOptions) (Desired, error) {
 	desired, program, err := d.readBuild(from)
 	desired.DryRun = options.DryRun
 	switch {
@@ -91,7 +91,7 @@ func (d PluginDir) Install(ctx context.Context, from string, options InstallOpti
 	if desired.Enabled = p.Enabled || !options.Upgrade; err != nil || options.DryRun {
 		return desired, err
 	}
-	installation, err := pluginhost.Prepare(d.Dir, from, desired.ID, program)
+	installation, err := pluginhost.Prepare(d.Path, from, desired.ID, program)
 	if err != nil {
 		return desired, err
 	}
@@ -104,7 +104,7 @@ func (d PluginDir) Install(ctx context.Context, from string, options InstallOpti
 }
 
 // readBuild reads and verifies the version in a directory. It also returns the name of its program.
-func (d PluginDir) readBuild(from string) (desired DesiredPlugin, program string, err error) {
+func (d Dir) readBuild(from string) (desired Desired, program string, err error) {
 	path := filepath.Join(from, sdk.ManifestName)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d PluginDir) readBuild(from string) (desired DesiredPlugin, program string
 	if err != nil {
 		return desired, "", err
 	}
-	desired = DesiredPlugin{ID: manifest.ID, Enabled: true, Installed: manifest.Version, since: d.DB.Clock().Now()}
+	desired = Desired{ID: manifest.ID, Enabled: true, Installed: manifest.Version, since: d.DB.Clock().Now()}
 	if desired.build, err = sdk.Digest(bytes.NewReader(text)); err != nil {
 		return desired, "", err
 	}
@@ -126,7 +126,7 @@ func (d PluginDir) readBuild(from string) (desired DesiredPlugin, program string
 }
 
 // testStart starts the version to install, and checks the settings of all platforms with it.
-func (d PluginDir) testStart(ctx context.Context, from, id string, defaults []string) (fit aggregator.SettingsFit,
+func (d Dir) testStart(ctx context.Context, from, id string, defaults []string) (fit aggregator.SettingsFit,
 	err error) {
 	platforms, err := calls.NewPlugins(d.DB).InUse(ctx, id)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d PluginDir) testStart(ctx context.Context, from, id string, defaults []st
 const maxUnfit = 100
 
 // unfitError lists the stored settings that the version to install rejects.
-func unfitError(p DesiredPlugin, platforms int) error {
+func unfitError(p Desired, platforms int) error {
 	list := make([]string, 0, maxUnfit)
 	for _, problem := range p.Unfit[:min(len(p.Unfit), maxUnfit)] {
 		list = append(list, problem.String())

@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// PluginLog is the last part of a plugin's log in one hub, or what a report adds to it.
-type PluginLog struct {
+// Log is the last part of a plugin's log in one hub, or what a report adds to it.
+type Log struct {
 	Hub     core.ID            `json:"hub,omitzero"`
 	Faults  []pluginhost.Fault `json:"faults"` // newest first
 	Lines   []string           `json:"log"`
@@ -24,7 +24,7 @@ type PluginLog struct {
 }
 
 // String returns the log for people.
-func (l PluginLog) String() string {
+func (l Log) String() string {
 	var text strings.Builder
 	if l.heading {
 		fmt.Fprintf(&text, "==> hub %s <==\n", l.Hub)
@@ -42,9 +42,9 @@ func (l PluginLog) String() string {
 }
 
 // Log returns the last reported log of a plugin.
-func (d PluginDir) Log(ctx context.Context, id string) (PluginLog, error) {
+func (d Dir) Log(ctx context.Context, id string) (Log, error) {
 	p, err := d.Find(ctx, id)
-	log := PluginLog{Faults: []pluginhost.Fault{}, Lines: []string{}}
+	log := Log{Faults: []pluginhost.Fault{}, Lines: []string{}}
 	if err != nil || p.Status == "" {
 		return log, err
 	}
@@ -59,7 +59,7 @@ func (d PluginDir) Log(ctx context.Context, id string) (PluginLog, error) {
 
 // FollowLog calls show with the last reported log of a plugin, and then with what each report adds. It returns nil
 // when the context ends.
-func (d PluginDir) FollowLog(ctx context.Context, id string, show func(PluginLog) error) error {
+func (d Dir) FollowLog(ctx context.Context, id string, show func(Log) error) error {
 	tail, last := logTail{}, core.ID{}
 	for {
 		log, err := d.Log(ctx, id)
@@ -83,10 +83,10 @@ func (d PluginDir) FollowLog(ctx context.Context, id string, show func(PluginLog
 const maxTailedHubs = 100
 
 // logTail holds the last report of each hub.
-type logTail map[core.ID]PluginLog
+type logTail map[core.ID]Log
 
 // next returns what a report adds to the previous one of its hub.
-func (t logTail) next(report PluginLog) PluginLog {
+func (t logTail) next(report Log) Log {
 	before, known := t[report.Hub]
 	if !known && len(t) >= maxTailedHubs {
 		clear(t)

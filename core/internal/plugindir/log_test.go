@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -34,8 +35,9 @@ func TestAddedLinesOfALog(t *testing.T) {
 }
 
 func TestFollowedLogPrintsLinesOfEachHubOnce(t *testing.T) {
-	db, clock := newDatabase(t)
-	plugins, records := PluginDir{Dir: t.TempDir(), DB: db}, calls.NewPlugins(db)
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	plugins, records := Dir{Path: t.TempDir(), DB: db}, calls.NewPlugins(db)
 	require.NoError(t, records.Add(t.Context(), []string{"tasty"}))
 	first, second := core.NewID(clock.Now()), core.NewID(clock.Now())
 	fault := func(text string) pluginhost.Fault { return pluginhost.Fault{At: clock.Now(), Text: text} }
@@ -43,7 +45,7 @@ func TestFollowedLogPrintsLinesOfEachHubOnce(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	shown, ended := make(chan string), make(chan error, 1)
 	go func() {
-		ended <- plugins.FollowLog(ctx, "tasty", func(log PluginLog) error { shown <- log.String(); return nil })
+		ended <- plugins.FollowLog(ctx, "tasty", func(log Log) error { shown <- log.String(); return nil })
 	}()
 	at := clock.Now().Format(time.RFC3339)
 	for _, step := range []struct {

@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type PlatformSetup struct {
 
 // SetPlatform creates or changes a platform of a business: its plugin, the settings of the plugin, and the platform's
 // ids of stores. An empty plugin means the current one, or that of the same name.
-func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, plugin string,
+func (d Dir) SetPlatform(ctx context.Context, business core.BusinessID, plugin string,
 	change aggregator.PlatformChange, stores map[string]string) (s PlatformSetup, err error) {
 	if s.ServedBy, s.Previous, err = d.servedBy(ctx, business, change.Platform, plugin); err != nil {
 		return s, err
@@ -48,7 +48,7 @@ func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, pl
 }
 
 // servedBy returns the new and the previous plugin of the platform, which are equal for a new platform.
-func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name, plugin string) (served, former string,
+func (d Dir) servedBy(ctx context.Context, business core.BusinessID, name, plugin string) (served, former string,
 	err error) {
 	if name == "" || core.TooLong(name, core.MaxPlatformName) != "" {
 		return "", "", core.Errorf(core.Invalid, "the name of a platform must have 1 to 255 characters")
@@ -61,7 +61,7 @@ func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name,
 	return cmp.Or(plugin, former), former, err
 }
 
-func (d PluginDir) checkSettings(ctx context.Context, business core.BusinessID, served string,
+func (d Dir) checkSettings(ctx context.Context, business core.BusinessID, served string,
 	change aggregator.PlatformChange) error {
 	if served == core.ServedByMerchant {
 		return core.Errorf(core.Invalid, "settings are only for plugins, and platform %s is served by %s",
@@ -74,7 +74,7 @@ func (d PluginDir) checkSettings(ctx context.Context, business core.BusinessID, 
 	if err != nil {
 		return err
 	}
-	return aggregator.RunStandalone(ctx, d.Dir, served, d.hidden(), func(plugin pluginhost.Plugin) error {
+	return aggregator.RunStandalone(ctx, d.Path, served, d.hidden(), func(plugin pluginhost.Plugin) error {
 		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: change.Platform,
 			Settings: change.Settings, Currency: tenant.Currency})
 		if err != nil {

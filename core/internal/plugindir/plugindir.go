@@ -1,4 +1,5 @@
-package hub
+// Package plugindir operates plugins for people: the files of a directory, and the hubs of a database.
+package plugindir
 
 import (
 	"context"
@@ -22,30 +23,30 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// PluginDir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
+// Dir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
 // database.
-type PluginDir struct {
-	Dir    string
+type Dir struct {
+	Path   string
 	DB     *postgres.DB
-	Hidden []string // from plugins that are started for a test; see Database.SecretDirs
+	Hidden []string // from plugins that are started for a test; see hub.Database.SecretDirs
 }
 
 // hidden returns the directories that a plugin does not see when it is started for a test: those with secrets, and the
 // installed plugins.
-func (d PluginDir) hidden() []string { return append(slices.Clone(d.Hidden), d.Dir) }
+func (d Dir) hidden() []string { return append(slices.Clone(d.Hidden), d.Path) }
 
-// ListedPlugin is a plugin with its state in the hubs.
-type ListedPlugin struct {
+// Listed is a plugin with its state in the hubs.
+type Listed struct {
 	pluginhost.Status
-	Enabled    bool        `json:"enabled"`
-	Installed  string      `json:"installed,omitzero"`   // version in the directory
-	ReportedAt *time.Time  `json:"reported_at,omitzero"` // when a hub last reported its status
-	Hubs       []ListedHub `json:"hubs"`                 // running hubs that know it
-	SetAside   int         `json:"set_aside"`            // requests that it is not called with
+	Enabled    bool       `json:"enabled"`
+	Installed  string     `json:"installed,omitzero"`   // version in the directory
+	ReportedAt *time.Time `json:"reported_at,omitzero"` // when a hub last reported its status
+	Hubs       []Hub      `json:"hubs"`                 // running hubs that know it
+	SetAside   int        `json:"set_aside"`            // requests that it is not called with
 }
 
-// ListedHub is a plugin in one hub.
-type ListedHub struct {
+// Hub is a plugin in one hub.
+type Hub struct {
 	Hub        core.ID          `json:"hub"`
 	Version    string           `json:"version"`
 	State      pluginhost.State `json:"state"`
@@ -56,7 +57,7 @@ type ListedHub struct {
 }
 
 // Groups returns the running hubs by version, state and reason.
-func (p ListedPlugin) Groups() []console.PluginHubGroup {
+func (p Listed) Groups() []console.PluginHubGroup {
 	hubs := make([]console.PluginHub, len(p.Hubs))
 	for n, h := range p.Hubs {
 		hubs[n] = console.PluginHub{Version: h.Version, State: string(h.State), Reason: h.Reason, Since: h.Since}
@@ -65,8 +66,8 @@ func (p ListedPlugin) Groups() []console.PluginHubGroup {
 }
 
 // Running returns the plugins that hubs run, installed here or elsewhere.
-func (d PluginDir) Running(ctx context.Context) ([]string, error) {
-	installed, err := pluginhost.Installed(d.Dir)
+func (d Dir) Running(ctx context.Context) ([]string, error) {
+	installed, err := pluginhost.Installed(d.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +75,8 @@ func (d PluginDir) Running(ctx context.Context) ([]string, error) {
 }
 
 // Find returns a plugin that is installed here or known to a hub.
-func (d PluginDir) Find(ctx context.Context, id string) (aggregator.Plugin, error) {
-	installed, err := pluginhost.Installed(d.Dir)
+func (d Dir) Find(ctx context.Context, id string) (aggregator.Plugin, error) {
+	installed, err := pluginhost.Installed(d.Path)
 	if err != nil {
 		return aggregator.Plugin{}, err
 	}
@@ -83,7 +84,7 @@ func (d PluginDir) Find(ctx context.Context, id string) (aggregator.Plugin, erro
 }
 
 // About returns the plugin's description: the stored one, or that of a test start.
-func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, error) {
+func (d Dir) About(ctx context.Context, id string) (*sdk.Description, error) {
 	p, err := d.Find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = aggregator.RunStandalone(ctx, d.Dir, id, d.hidden(), func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunStandalone(ctx, d.Path, id, d.hidden(), func(plugin pluginhost.Plugin) error {
 		about = plugin.Description()
 		return nil
 	})
@@ -100,8 +101,8 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 }
 
 // List returns all plugins.
-func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
-	installed, err := pluginhost.Installed(d.Dir)
+func (d Dir) List(ctx context.Context) ([]Listed, error) {
+	installed, err := pluginhost.Installed(d.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +118,10 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]ListedPlugin, 0, len(plugins))
+	list := make([]Listed, 0, len(plugins))
 	for _, p := range plugins {
-		listed := ListedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
-			Hubs: []ListedHub{}}
+		listed := Listed{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
+			Hubs: []Hub{}}
 		if p.Status != "" {
 			if err := json.Unmarshal([]byte(p.Status), &listed.Status); err != nil {
 				return nil, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
@@ -135,36 +136,57 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 			}
 		}
 		listed.stateOf(running)
-		if listed.SetAside, err = countSetAside(p, nil); err != nil {
+		setAside, err := p.RequestsSetAside()
+		if err != nil {
 			return nil, err
 		}
+		listed.SetAside = len(setAside)
 		list = append(list, listed)
 	}
 	return list, nil
 }
 
-func listedHub(h console.PluginHub) ListedHub {
-	return ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At, h.Build}
+func listedHub(h console.PluginHub) Hub {
+	return Hub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At, h.Build}
+}
+
+// worstStates are the states of a plugin in a hub, the worst first.
+var worstStates = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Stopped,
+	pluginhost.Draining,
+	pluginhost.Discovered, pluginhost.Verified, pluginhost.Starting, pluginhost.Configuring, pluginhost.Degraded,
+	pluginhost.Ready}
+
+// WorstHub returns the hub in the worst state, or nil if there is none.
+func WorstHub(hubs []console.PluginHub) *console.PluginHub {
+	if len(hubs) == 0 {
+		return nil
+	}
+	worst := slices.MinFunc(hubs, func(a, b console.PluginHub) int {
+		return slices.Index(worstStates, pluginhost.State(a.State)) - slices.Index(worstStates,
+			pluginhost.State(b.State))
+	})
+	return &worst
 }
 
 // stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
-func (p *ListedPlugin) stateOf(hubs []console.PluginHub) {
+func (p *Listed) stateOf(hubs []console.PluginHub) {
 	p.State, p.Since, p.Health, p.PID = "", time.Time{}, "", 0
-	if worst := worstHub(hubs); worst != nil {
+	if worst := WorstHub(hubs); worst != nil {
 		p.State, p.Since, p.Version, p.Health = pluginhost.State(worst.State), worst.Since, worst.Version, worst.Reason
 	}
 }
 
 // Faults returns the faults of a plugin that the database keeps, and its requests that are set aside.
-func (d PluginDir) Faults(ctx context.Context, id string) (console.PluginFaults, error) {
+func (d Dir) Faults(ctx context.Context, id string) (console.PluginFaults, error) {
 	if _, err := d.Find(ctx, id); err != nil {
 		return console.PluginFaults{}, err
 	}
-	return d.faults(ctx, id)
+	return ReadFaults(ctx, d.DB, id)
 }
 
-func (d PluginDir) faults(ctx context.Context, id string) (f console.PluginFaults, err error) {
-	records := calls.NewPlugins(d.DB)
+// ReadFaults does what Faults does, for any plugin.
+func ReadFaults(ctx context.Context, db *postgres.DB, id string) (f console.PluginFaults, err error) {
+	records := calls.NewPlugins(db)
 	if f.Causes, err = records.Causes(ctx, id); err != nil {
 		return f, err
 	}
@@ -174,7 +196,7 @@ func (d PluginDir) faults(ctx context.Context, id string) (f console.PluginFault
 
 // Retry lets hubs call a plugin again with requests that are set aside: those with the ids, or all if there are none.
 // It returns their number.
-func (d PluginDir) Retry(ctx context.Context, id string, requests []int64) (int, error) {
+func (d Dir) Retry(ctx context.Context, id string, requests []int64) (int, error) {
 	if _, err := d.Find(ctx, id); err != nil {
 		return 0, err
 	}
@@ -182,8 +204,8 @@ func (d PluginDir) Retry(ctx context.Context, id string, requests []int64) (int,
 }
 
 // Enable enables or disables a plugin.
-func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (DesiredPlugin, error) {
-	desired := DesiredPlugin{ID: id, Enabled: enabled, Installed: d.version(id)}
+func (d Dir) Enable(ctx context.Context, id string, enabled bool) (Desired, error) {
+	desired := Desired{ID: id, Enabled: enabled, Installed: d.version(id)}
 	if _, err := d.Find(ctx, id); err != nil {
 		return desired, err
 	}
@@ -191,8 +213,8 @@ func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (Desired
 }
 
 // Remove removes a plugin from every hub, and deletes its files here. It returns their directory.
-func (d PluginDir) Remove(ctx context.Context, id string) (string, error) {
-	files := filepath.Join(d.Dir, id)
+func (d Dir) Remove(ctx context.Context, id string) (string, error) {
+	files := filepath.Join(d.Path, id)
 	if _, err := d.Find(ctx, id); err != nil {
 		return files, err
 	}
@@ -207,8 +229,8 @@ func (d PluginDir) Remove(ctx context.Context, id string) (string, error) {
 }
 
 // version returns the version of a plugin in the directory, or "" if there is none.
-func (d PluginDir) version(id string) string {
-	manifest, err := sdk.ReadManifest(filepath.Join(d.Dir, id, sdk.ManifestName))
+func (d Dir) version(id string) string {
+	manifest, err := sdk.ReadManifest(filepath.Join(d.Path, id, sdk.ManifestName))
 	if err != nil {
 		return ""
 	}

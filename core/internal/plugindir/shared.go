@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (s SharedURL) String() string {
 
 // Shared changes the secrets of a plugin's shared URL, and returns its state. An empty value removes a secret. It
 // returns Invalid for a secret that verifies no kind of request there.
-func (d PluginDir) Shared(ctx context.Context, id string, secrets map[string]string) (SharedURL, error) {
+func (d Dir) Shared(ctx context.Context, id string, secrets map[string]string) (SharedURL, error) {
 	shared := SharedURL{ID: id, Paths: []string{}, Missing: []string{}}
 	plugin, err := d.Find(ctx, id)
 	if err != nil {

@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const reportPollInterval = 500 * time.Millisecond
 
 // AwaitReady waits until every running hub reports that the installed build of a plugin is ready, and returns the
 // states there. After the timeout its error describes each hub where the build is not ready.
-func (d PluginDir) AwaitReady(ctx context.Context, p DesiredPlugin, timeout time.Duration) ([]ListedHub, error) {
+func (d Dir) AwaitReady(ctx context.Context, p Desired, timeout time.Duration) ([]Hub, error) {
 	if !p.Enabled {
 		return nil, core.Errorf(core.Conflict,
 			"plugin %s is disabled, and hubs do not start it: run `servery plugin enable %s`", p.ID, p.ID)
@@ -31,7 +31,7 @@ func (d PluginDir) AwaitReady(ctx context.Context, p DesiredPlugin, timeout time
 			return nil, err
 		}
 		hubs := hubsOf(p.ID, reports)
-		var listed []ListedHub
+		var listed []Hub
 		for _, h := range hubs {
 			listed = append(listed, listedHub(h))
 		}
@@ -67,7 +67,7 @@ func hubsOf(id string, reports []console.PluginHub) []console.PluginHub {
 }
 
 // notReady describes each hub where the installed build of a plugin is not ready.
-func notReady(p DesiredPlugin, hubs []console.PluginHub) (problems []string) {
+func notReady(p Desired, hubs []console.PluginHub) (problems []string) {
 	for _, h := range hubs {
 		problem, state := "", pluginhost.State(h.State)
 		switch {
@@ -94,8 +94,8 @@ func notReady(p DesiredPlugin, hubs []console.PluginHub) (problems []string) {
 
 // RejectedBy reports whether a hub did not take the installed build while AwaitReady waited. That hub failed to start
 // it, or still runs another build.
-func (p DesiredPlugin) RejectedBy(hubs []ListedHub) bool {
-	return slices.ContainsFunc(hubs, func(h ListedHub) bool {
+func (p Desired) RejectedBy(hubs []Hub) bool {
+	return slices.ContainsFunc(hubs, func(h Hub) bool {
 		switch h.State {
 		case pluginhost.Backoff, pluginhost.Quarantined:
 			return true
@@ -108,7 +108,7 @@ func (p DesiredPlugin) RejectedBy(hubs []ListedHub) bool {
 }
 
 // notReadyError returns the error of AwaitReady, with the faults since the installation.
-func (d PluginDir) notReadyError(ctx context.Context, p DesiredPlugin, timeout time.Duration, problems []string) error {
+func (d Dir) notReadyError(ctx context.Context, p Desired, timeout time.Duration, problems []string) error {
 	causes, err := calls.NewPlugins(d.DB).Causes(ctx, p.ID)
 	if err != nil {
 		return err

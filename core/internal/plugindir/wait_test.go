@@ -1,4 +1,4 @@
-package hub
+package plugindir
 
 import (
 	"testing"
@@ -9,6 +9,8 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
@@ -46,28 +48,29 @@ func TestReadinessOfAPluginInRunningHubs(t *testing.T) {
 			second, "tasty", "new", pluginhost.Ready, "")},
 			on(first, "version 2.0.0 is quarantined since 2026-11-21T09:30:00Z: it exited (7)")},
 	} {
-		require.Equal(t, c.want, notReady(DesiredPlugin{ID: "tasty", build: "new"}, hubsOf("tasty", c.reports)), name)
+		require.Equal(t, c.want, notReady(Desired{ID: "tasty", build: "new"}, hubsOf("tasty", c.reports)), name)
 	}
 }
 
 func TestHubThatKeepsAnotherBuildRejectsTheInstalled(t *testing.T) {
-	installed := DesiredPlugin{ID: "tasty", build: "new"}
+	installed := Desired{ID: "tasty", build: "new"}
 	require.False(t, installed.RejectedBy(nil))
-	for hub, rejected := range map[ListedHub]bool{
+	for hub, rejected := range map[Hub]bool{
 		{State: pluginhost.Ready, Build: "new"}: false, {State: pluginhost.Ready, Build: "old"}: true,
 		{State: pluginhost.Degraded, Build: "new"}: false, {State: pluginhost.Degraded, Build: "old"}: true,
 		{State: pluginhost.Starting, Build: "old"}: false, {State: pluginhost.Backoff}: true,
 		{State: pluginhost.Quarantined, Build: "new"}: true, {}: false,
 	} {
-		require.Equal(t, rejected, installed.RejectedBy([]ListedHub{{State: pluginhost.Starting}, hub}), hub)
+		require.Equal(t, rejected, installed.RejectedBy([]Hub{{State: pluginhost.Starting}, hub}), hub)
 	}
 }
 
 func TestUnreadyPluginIsReportedWithItsNewFaults(t *testing.T) {
-	db, clock := newDatabase(t)
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
 	records := calls.NewPlugins(db)
 	require.NoError(t, records.Add(t.Context(), []string{"tasty"}))
-	desired := DesiredPlugin{ID: "tasty", Installed: "2.0.0", Enabled: true, build: "new", since: clock.Now()}
+	desired := Desired{ID: "tasty", Installed: "2.0.0", Enabled: true, build: "new", since: clock.Now()}
 	fault := func(at time.Time, text string) aggregator.FaultCount {
 		f := aggregator.FaultCount{Count: 1, First: at}
 		f.Plugin, f.Group, f.Kind, f.Version, f.At, f.Text = "tasty", text, pluginhost.FaultStart, "2.0.0", at, text
@@ -78,7 +81,7 @@ func TestUnreadyPluginIsReportedWithItsNewFaults(t *testing.T) {
 	require.NoError(t, records.ReportCounts(t.Context(), []console.PluginHub{hub}))
 	require.NoError(t, records.RecordFaults(t.Context(), []aggregator.FaultCount{
 		fault(clock.Now().Add(-time.Hour), "an earlier fault"), fault(clock.Now().Add(time.Second), "it has no disk")}))
-	plugins := PluginDir{Dir: t.TempDir(), DB: db}
+	plugins := Dir{Path: t.TempDir(), DB: db}
 	hubs, err := plugins.AwaitReady(t.Context(), desired, 0)
 	require.ErrorContains(t, err, "version 2.0.0 of plugin tasty is installed, but not ready in every hub")
 	require.ErrorContains(t, err, "another build is ready there\n  fault at ")
