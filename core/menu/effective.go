@@ -77,6 +77,16 @@ func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map
 		StoreRefID: storeRefID, Platform: platform.Name,
 		Categories: v.visibleCategories(), Items: v.visibleItems(),
 		OptionGroups: v.visibleGroups(), Options: v.visibleOptions(),
-		Taxes: v.visibleTaxes(), Charges: v.visibleCharges(), OmittedItems: v.omitted,
+		Taxes: v.visibleTaxes(), Charges: v.visibleCharges(), OmittedItems: v.omitted(),
 	}
+}
+
+// Reasons returns the reason of each item of a complete menu of a store on a platform, by the ref_id.
+func Reasons(menu Menu, platform core.Platform) map[string]Reason {
+	v := newVisibility(&menu, platform, menu.Blocked[platform.Name])
+	reasons := make(map[string]Reason, len(v.reasons))
+	for row, why := range v.reasons {
+		reasons[menu.Items[row].RefID] = why
+	}
+	return reasons
 }

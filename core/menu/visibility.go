@@ -22,6 +22,7 @@ type visibility struct {
 	storeOptions []*OptionValues
 	categories   []bool // visible ones
 	items        []bool
+	reasons      []Reason // of the items
 	groups       []bool
 	options      []bool
 	orderable    []bool   // options: active at the master, sold and available at the store
@@ -30,7 +31,6 @@ type visibility struct {
 	groupRank    []int32  // the index of each in groupOrder
 	refIDs       []string // buffer for lists of them
 	sortBuffer   []int32  // buffer to sort rows
-	omitted      []OmittedItem
 }
 
 func newVisibility(m *Menu, platform core.Platform, blocked map[int64]bool) *visibility {
@@ -38,17 +38,17 @@ func newVisibility(m *Menu, platform core.Platform, blocked map[int64]bool) *vis
 	v.buildIndexes()
 	active := v.activeCategories()
 	v.computeOrderable()
-	v.items = make([]bool, len(m.Items)+1)
+	v.items, v.reasons = make([]bool, len(m.Items)+1), make([]Reason, len(m.Items))
 	for row := range m.Items {
 		item := &m.Items[row]
-		v.items[row] = v.isOrderable(row, Orderability(Offer{
+		v.reasons[row] = Orderability(Offer{
 			Item: item, AtStore: v.storeItems[row], Platform: platform.Name, BreaksRule: blocked[item.ID],
 			CategoryInactive: slices.ContainsFunc(v.to[ItemCategory].of(row),
 				func(category int32) bool { return !active[category] }),
 			OptionsMissing: anyOf(v.from[GroupItem].of(row), v.unsatisfied),
-		}))
+		})
+		v.items[row] = v.reasons[row] == Orderable
 	}
-	slices.SortFunc(v.omitted, func(a, b OmittedItem) int { return strings.Compare(a.RefID, b.RefID) })
 	v.categories = v.categoriesInUse(active)
 	v.computeVisibleOptions()
 	return v
@@ -102,19 +102,23 @@ func (v *visibility) missingOptions(row int) int64 {
 	return v.menu.OptionGroups[row].MissingOptions(sold, orderable)
 }
 
-// isOrderable reports whether an item can be ordered. If only options are missing, it records the item as omitted.
-func (v *visibility) isOrderable(row int, why Reason) bool {
-	if why == OptionsMissing {
+// omitted returns the items that only lack options.
+func (v *visibility) omitted() (list []OmittedItem) {
+	for row, why := range v.reasons {
+		if why != OptionsMissing {
+			continue
+		}
 		groups := v.from[GroupItem].of(row)
 		group := groups[slices.IndexFunc(groups, func(group int32) bool { return v.unsatisfied[group] })]
 		g := &v.menu.OptionGroups[group]
-		v.omitted = append(v.omitted, OmittedItem{
+		list = append(list, OmittedItem{
 			RefID: v.menu.Items[row].RefID,
 			Message: fmt.Sprintf("at least %d of the option group %s must be chosen, but only %d can be ordered here",
 				g.MinSelectable, quote(g.RefID), g.MinSelectable-v.missingOptions(int(group))),
 		})
 	}
-	return why == Orderable
+	slices.SortFunc(list, func(a, b OmittedItem) int { return strings.Compare(a.RefID, b.RefID) })
+	return list
 }
 
 // anyOf reports whether a set contains one of the rows.

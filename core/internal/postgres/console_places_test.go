@@ -171,44 +171,12 @@ func (k *menuHarness) scrambleStores(rt *rapid.T, change func(string, ...any), o
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // offers returns the reasons of menu.Orderability for the items at a store on a platform.
-func (k *menuHarness) offers(rt *rapid.T, ref, platform string, id int64) map[string]menu.Reason {
+func (k *menuHarness) offers(rt *rapid.T, ref string, platform core.Platform, id int64) map[string]menu.Reason {
 	m, err := menus.New(k.db).Menu(context.Background(), k.business, id)
 	require.NoError(rt, err)
-	blocked := map[int64]bool{}
-	rows, err := k.db.Bun().Query(`SELECT item_id FROM platform_findings WHERE business_id = ? AND platform = ?`,
-		k.business, platform)
-	require.NoError(rt, err)
-	defer rows.Close()
-	for rows.Next() {
-		var item int64
-		require.NoError(rt, rows.Scan(&item))
-		blocked[item] = true
-	}
-	seen := menu.Effective(ref, m, core.Platform{Name: platform}, blocked)
-	byID := map[int64]menu.Category{}
-	for _, c := range m.Categories {
-		byID[c.ID] = c
-	}
-	reasons := map[string]menu.Reason{}
-	for i := range m.Items {
-		item := &m.Items[i]
-		offer := menu.Offer{Item: item, Platform: platform, BreaksRule: blocked[item.ID],
-			OptionsMissing: slices.ContainsFunc(seen.OmittedItems,
-				func(o menu.OmittedItem) bool { return o.RefID == item.RefID })}
-		for j := range m.Store.Items {
-			if m.Store.Items[j].ID == item.ID {
-				offer.AtStore = &m.Store.Items[j].Values
-			}
-		}
-		for _, link := range m.Links[menu.ItemCategory] {
-			if c := byID[link.To]; link.From == item.ID &&
-				!(c.Active && (c.ParentID == 0 || byID[c.ParentID].Active)) {
-				offer.CategoryInactive = true
-			}
-		}
-		reasons[item.RefID] = menu.Orderability(offer)
-	}
-	require.Len(rt, seen.Items, count(reasons, menu.Orderable), "the effective menu agrees")
+	reasons := menu.Reasons(m, platform)
+	require.Len(rt, menu.Effective(ref, m, platform, m.Blocked[platform.Name]).Items,
+		count(reasons, menu.Orderable), "the effective menu agrees")
 	return reasons
 }
 
@@ -246,7 +214,7 @@ func TestDatabaseAndGoAgreeOnOrderability(t *testing.T) {
 			offered, err := read.StoreOffers(ctx, k.business, s.ID)
 			require.NoError(rt, err)
 			for _, platform := range platforms {
-				reasons := k.offers(rt, s.RefID, platform.Name, s.ID)
+				reasons := k.offers(rt, s.RefID, platform, s.ID)
 				for _, reason := range []menu.Reason{menu.Orderable, menu.NotListed, menu.BreaksRule, menu.Inactive,
 					menu.CategoryInactive, menu.Unavailable, menu.OutOfStock, menu.OptionsMissing} {
 					require.Equal(rt, count(reasons, reason), offered[platform.Name][reason], "%s: %s on %s", reason,

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/menu"
 )
 
@@ -116,28 +117,22 @@ func (c Store) addMenus(ctx context.Context, business core.BusinessID, list []co
 // StoreOffers returns how many items of a store each menu.Reason concerns, by platform.
 func (c Store) StoreOffers(ctx context.Context, business core.BusinessID,
 	store int64) (map[string]map[menu.Reason]int, error) {
-	type offer struct {
-		platform string
-		reason   menu.Reason
-		items    int
+	platforms, err := c.Platforms(ctx, business)
+	if err != nil {
+		return nil, err
 	}
-	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what a store sells", func(o *offer) []any {
-		return []any{&o.platform, &o.reason, &o.items}
-	}, bun.SafeQuery(queries.With("store_offers", postgres.Args{
-		"catalogue_reason": catalogueReasonOf("item.category_inactive",
-			"(item.id, platform.name) IN (SELECT item_id, platform FROM broken)"),
-		"inactive_categories": inactiveCategories(business),
-		"store_reason":        storeReasonOf("override.id IN (SELECT item_id FROM lacking)"),
-		"groups_of": groupsOf(business, bun.SafeQuery(`SELECT id FROM store_overrides
-			WHERE business_id = ? AND store_id = ? AND kind = 1`, business, store)),
-		"business": business, "store": store,
-	})))
+	atStore, err := menus.New(c.db).Menu(ctx, business, store)
+	if err != nil {
+		return nil, err
+	}
 	offers := map[string]map[menu.Reason]int{}
-	for _, o := range rows {
-		if offers[o.platform] == nil {
-			offers[o.platform] = map[menu.Reason]int{}
+	for _, platform := range platforms {
+		counts := map[menu.Reason]int{}
+		for _, reason := range menu.Reasons(atStore, platform) {
+			counts[reason]++
 		}
-		offers[o.platform][o.reason] = o.items
+		delete(counts, menu.NotSold)
+		offers[platform.Name] = counts
 	}
-	return offers, err
+	return offers, nil
 }

@@ -11,15 +11,14 @@ import (
 	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
 )
 
-// The rule of menu.Orderability in SQL.
+// The rule of menu.Orderability in SQL, for lists of all stores.
 var (
-	categoryInactive = "EXISTS (SELECT " + inactiveCategories(bun.Safe("item.business_id")) +
-		" AND link.from_id = item.id)" // of the row item
-	catalogueReason = catalogueReasonOf(categoryInactive, bun.Safe(queries.With("breaks_rule", nil)))
-	missingGroup    = bun.Safe(queries.With("missing_group", nil))
-	mayLackOptions  = bun.Safe(queries.With("may_lack_options", nil))
-	mayLackRequired = bun.Safe(queries.With("may_lack_required", nil))
-	sellsOn         = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReasonOf(mayLackOptions),
+	categoryInactive = bun.Safe(queries.With("category_inactive", nil))
+	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
+	missingGroup     = bun.Safe(queries.With("missing_group", nil))
+	mayLackOptions   = bun.Safe(queries.With("may_lack_options", nil))
+	mayLackRequired  = bun.Safe(queries.With("may_lack_required", nil))
+	sellsOn          = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReasonOf(mayLackOptions),
 		"catalogue_reason": catalogueReason}))
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
 		"listed_on": bun.Safe(publications.ListedOn),
@@ -30,33 +29,16 @@ var (
 	}))
 )
 
-// inactiveCategories selects the links of items to inactive categories. The business is a value or an expression.
-func inactiveCategories(business any) bun.Safe {
-	return bun.Safe(queries.With("inactive_categories", postgres.Args{"business": business}))
-}
-
-// catalogueReasonOf returns the reason of the row item on the row platform. Its category may be inactive, and it may
-// break a rule.
-func catalogueReasonOf(categoryInactive, breaksRule bun.Safe) bun.Safe {
-	return bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive,
-		"breaks_rule": breaksRule}))
-}
-
 // storeReasonOf returns the reason of the row override, whose item may lack options.
 func storeReasonOf(mayLackOptions bun.Safe) bun.Safe {
 	return bun.Safe(queries.With("store_reason", postgres.Args{"missing_group": missingGroup,
 		"may_lack_options": mayLackOptions}))
 }
 
-// groupsOf returns the common table expression of the groups of items, given as a query of ids or as values.
-func groupsOf(business core.BusinessID, items any) bun.Safe {
-	return bun.Safe(queries.With("groups_of", postgres.Args{"business": business, "of": items}))
-}
-
-// requiredGroups returns the common table expressions of the groups of items that require options.
+// requiredGroups returns the common table expression of the groups of items that require options. The items are a query
+// of ids, or an id.
 func requiredGroups(business core.BusinessID, items any) bun.Safe {
-	return bun.Safe(queries.With("required_groups", postgres.Args{"business": business,
-		"groups_of": groupsOf(business, items)}))
+	return bun.Safe(queries.With("required_groups", postgres.Args{"business": business, "of": items}))
 }
 
 // places are the stores that a condition selects, on all platforms.

@@ -1,26 +1,19 @@
--- name: inactive_categories
--- The links of items of a business to categories that are inactive, or whose parent is.
-FROM menu_links link
-JOIN catalogue_entities category
-    ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
-LEFT JOIN catalogue_entities parent
-    ON category.parent_id <> 0
-    AND parent.business_id = category.business_id
-    AND parent.kind = 0
-    AND parent.id = category.parent_id
-WHERE link.business_id = ?business
-    AND link.relation = 0
-    AND NOT (category.active AND coalesce(parent.active, true))
-
--- name: breaks_rule
--- Whether the row item breaks a rule of the row platform.
+-- name: category_inactive
+-- Whether the row item has a category that is inactive, or whose parent is.
 EXISTS (
     SELECT
-    FROM platform_findings finding
-    WHERE finding.business_id = item.business_id
-        AND finding.item_id = item.id
-        AND finding.platform = platform.name
-        AND NOT finding.warning
+    FROM menu_links link
+    JOIN catalogue_entities category
+        ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
+    LEFT JOIN catalogue_entities parent
+        ON category.parent_id <> 0
+        AND parent.business_id = category.business_id
+        AND parent.kind = 0
+        AND parent.id = category.parent_id
+    WHERE link.business_id = item.business_id
+        AND link.relation = 0
+        AND link.from_id = item.id
+        AND NOT (category.active AND coalesce(parent.active, true))
 )
 
 -- name: catalogue_reason
@@ -32,7 +25,14 @@ CASE
             FROM json_array_elements_text(item.record -> 'included_platforms') listed (name)
             WHERE listed.name = platform.name
         ) THEN 'not_listed'
-    WHEN ?breaks_rule THEN 'breaks_rule'
+    WHEN EXISTS (
+        SELECT
+        FROM platform_findings finding
+        WHERE finding.business_id = item.business_id
+            AND finding.item_id = item.id
+            AND finding.platform = platform.name
+            AND NOT finding.warning
+    ) THEN 'breaks_rule'
     WHEN NOT item.active THEN 'inactive'
     WHEN ?category_inactive THEN 'category_inactive'
     ELSE ''
@@ -177,26 +177,13 @@ EXISTS (
         )
 )
 
--- name: groups_of
--- A common table expression of the active groups of the items ?of.
-groups AS MATERIALIZED (
-    SELECT
-        link.to_id AS item_id,
-        link.from_id AS group_id,
-        (option_group.record ->> 'min_selectable')::bigint AS least_options
-    FROM menu_links link
-    JOIN catalogue_entities option_group
-        ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
-    WHERE link.business_id = ?business AND link.relation = 1 AND link.to_id IN (?of) AND option_group.active
-),
-
 -- name: required_groups
--- As groups_of, with one of the groups that require options. Their options are the active ones without nested groups.
-?groups_of
+-- A common table expression of the active groups of the items ?of that require options. Their options are the active
+-- ones without nested groups.
 required AS MATERIALIZED (
     SELECT
-        groups.item_id,
-        groups.least_options,
+        link.to_id AS item_id,
+        (option_group.record ->> 'min_selectable')::bigint AS least_options,
         ARRAY(
             SELECT inside.from_id
             FROM menu_links inside
@@ -207,15 +194,21 @@ required AS MATERIALIZED (
                 AND entity.active
             WHERE inside.business_id = ?business
                 AND inside.relation = 2
-                AND inside.to_id = groups.group_id
+                AND inside.to_id = link.from_id
                 AND NOT EXISTS (
                     SELECT
                     FROM menu_links nested
                     WHERE nested.business_id = ?business AND nested.relation = 3 AND nested.from_id = inside.from_id
                 )
         ) AS options
-    FROM groups
-    WHERE groups.least_options > 0
+    FROM menu_links link
+    JOIN catalogue_entities option_group
+        ON option_group.business_id = link.business_id AND option_group.kind = 2 AND option_group.id = link.from_id
+    WHERE link.business_id = ?business
+        AND link.relation = 1
+        AND link.to_id IN (?of)
+        AND option_group.active
+        AND (option_group.record ->> 'min_selectable')::bigint > 0
 ),
 
 -- name: may_lack_required
