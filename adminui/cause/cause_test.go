@@ -394,7 +394,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 			require.Contains(t, cause.Text, row.text)
 		})
 	}
-	state, why := StoreAvailability(listed(func(*store.Object) {}), "app", now)
-	require.Equal(t, ui.Neutral, state)
-	require.Contains(t, why, "not selected this platform")
+	visibility := StoreVisibility(listed(func(*store.Object) {}), ownPlatform("app"), now)
+	require.Equal(t, ui.Neutral, visibility.State)
+	require.Contains(t, visibility.Why, "not selected this platform")
 }

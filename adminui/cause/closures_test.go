@@ -23,8 +23,7 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 			"automatically on 23 Nov at 13:00 UTC",
 		"tasty": "",
 	} {
-		_, got := StoreAvailability(s, platform, noon)
-		require.Equal(t, why, got)
+		require.Equal(t, why, StoreVisibility(s, ownPlatform(platform), noon).Why)
 	}
 	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).State)
 	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).Text, "on tasty.")
@@ -72,13 +71,13 @@ func TestStoreClosedByThePlatformShowsWhy(t *testing.T) {
 			{Platform: "gone", State: store.ClosedThere, Since: noon.UnixMilli()},
 			{Platform: "web", State: store.OpenThere, Since: noon.UnixMilli()}}}
 	const why = "since 23 Nov 12:00 UTC (late orders). It opens automatically on 23 Nov at 13:00 UTC"
-	state, got := StoreAvailability(s, "app", noon)
-	require.Equal(t, []any{ui.Err, "The platform reports the store as paused " + why}, []any{state, got})
+	require.Equal(t, Visibility{State: ui.Err, Label: "Closed", Why: "The platform reports the store as paused " + why},
+		StoreVisibility(s, ownPlatform("app"), noon))
 	causes := ClosuresByPlatforms(s, noon)
 	require.Len(t, causes, 1)
 	require.Equal(t, "app reports the store as paused "+why+".", causes[0].Text)
 	require.Contains(t, Store(s, []string{"app", "gone", "web"}, nil, false, noon).Text, "on web.")
-	state, _ = StoreAvailability(s, "app", noon.Add(time.Hour))
-	require.Equal(t, ui.OK, state, "the platform has opened it")
+	require.Equal(t, ui.OK, StoreVisibility(s, ownPlatform("app"), noon.Add(time.Hour)).State,
+		"the platform has opened it")
 	require.Empty(t, ClosuresByPlatforms(s, noon.Add(time.Hour)))
 }

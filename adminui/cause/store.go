@@ -55,25 +55,6 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 	}
 }
 
-// StoreAvailability explains why a store accepts orders on one platform or not.
-func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State, string) {
-	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
-		return ui.Neutral, text.CauseNotListed
-	}
-	cause := Store(s, []string{platform}, nil, false, now)
-	off := s.Active != nil && !*s.Active || s.OrderingEnabled != nil && !*s.OrderingEnabled
-	if closing := s.ClosureOn(platform); closing != nil && !off {
-		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closedText(*closing, now.Location()))
-	}
-	if closed := s.ClosedBy(platform, now); closed != nil && !off {
-		return ui.Err, fmt.Sprintf(text.CauseClosedThere, closed.State, reportText(*closed, now.Location()))
-	}
-	if cause.State != ui.OK {
-		return cause.State, cause.Text
-	}
-	return ui.OK, ""
-}
-
 // ClosuresByPlatforms explains which listed platforms report a store as closed.
 func ClosuresByPlatforms(s store.Stored, now time.Time) (causes []ui.Cause) {
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
@@ -238,53 +219,69 @@ func ServedBy(p core.Platform) string {
 
 // LacksMenu reports whether the platform is known to show no menu of the store.
 func (p Platform) LacksMenu() bool {
-	if p.Published == nil || p.ServedBy == core.ServedByMerchant {
+	menu := p.menu()
+	if menu == nil || menu.State == publish.Published {
 		return false
 	}
-	switch p.Published.State {
-	case publish.Published:
-		return false
-	case publish.Unlisted, publish.Skipped:
-		return true
-	default:
-		return p.Published.PublishedAt.IsZero()
+	return menu.State == publish.Unlisted || menu.State == publish.Skipped || menu.PublishedAt.IsZero()
+}
+
+// StoreVisibility explains whether a store is live on a platform, by the first reason of console.Place.
+func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {
+	zone := now.Location()
+	switch placeOn(s, platform, now).Reason() {
+	case console.PlaceUnlisted:
+		return Visibility{State: ui.Neutral, Label: text.GridNot, Why: text.CauseNotListed}
+	case console.PlaceInactive:
+		return Visibility{State: ui.Err, Label: text.NotActive, Why: text.CauseStoreOff}
+	case console.PlaceNoOrders:
+		return Visibility{State: ui.Err, Label: text.NoOrders, Why: text.CauseStoreNoOrder}
+	case console.PlaceClosed:
+		return Visibility{State: ui.Err, Label: text.GridShut,
+			Why: fmt.Sprintf(text.CauseClosedHere, closedText(*s.ClosureOn(platform.Name), zone))}
+	case console.PlaceClosedThere:
+		report := s.ClosedBy(platform.Name, now)
+		return Visibility{State: ui.Err, Label: text.GridShut,
+			Why: fmt.Sprintf(text.CauseClosedThere, report.State, reportText(*report, zone))}
+	case console.PlaceNoItems:
+		return Visibility{ui.Err, text.NoItemsLabel, platform.NoItems, AtItems}
+	case console.PlacePluginDown:
+		if platform.Plugin == nil {
+			why := fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy)
+			return withoutPlugin(why, AtSettings, platform.Published, zone)
+		}
+		return withoutPlugin(Plugin(*platform.Plugin, zone).Text, AtPlugin, platform.Published, zone)
+	case console.PlaceHidden:
+		return Visibility{State: ui.Warn, Label: text.Hidden, Why: text.CauseStoreHidden}
+	case console.PlaceShut:
+		return Visibility{State: ui.Warn, Label: text.GridClosed, Why: text.CauseStoreClosed}
+	}
+	if menu := platform.menu(); menu != nil {
+		return menuVisibility(*menu, zone)
+	}
+	return Visibility{State: ui.OK, Label: text.GridLive}
+}
+
+// placeOn returns the conditions that decide whether customers can order at a store on a platform.
+func placeOn(s store.Stored, platform Platform, now time.Time) console.Place {
+	open, _ := s.OpeningHours().OpenAt(now)
+	return console.Place{
+		Listed: store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.ListedOn(platform.Name),
+		Active: s.Active == nil || *s.Active, Ordering: s.OrderingEnabled == nil || *s.OrderingEnabled,
+		Closed: s.ClosureOn(platform.Name) != nil, ClosedThere: s.ClosedBy(platform.Name, now) != nil,
+		NoItems: platform.NoItems != "",
+		PluginDown: platform.ServedBy != core.ServedByMerchant &&
+			(platform.Plugin == nil || !PluginWorks(*platform.Plugin, now.Location())),
+		Hidden: s.HideFromUI != nil && *s.HideFromUI, Open: open, Menu: platform.menu(),
 	}
 }
 
-// StoreVisibility explains whether a store is live on a platform, by the most severe problem of store, plugin and
-// menu.
-func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {
-	state, why := StoreAvailability(s, platform.Name, now)
-	own := Visibility{State: state, Label: visibilityLabels[state], Why: why}
-	if known := visibilityReasons[why]; known != "" {
-		own.Label = known
-	} else if state == ui.Err && (s.ClosureOn(platform.Name) != nil || s.ClosedBy(platform.Name, now) != nil) {
-		own.Label = text.GridShut
+// menu returns the menu of the store on an aggregator, or nil.
+func (p Platform) menu() *publish.Publication {
+	if p.ServedBy == core.ServedByMerchant {
+		return nil
 	}
-	if state == ui.Err || state == ui.Neutral {
-		return own
-	}
-	if platform.NoItems != "" {
-		return Visibility{ui.Err, text.NoItemsLabel, platform.NoItems, AtItems}
-	}
-	if platform.ServedBy == core.ServedByMerchant {
-		return own
-	}
-	plugin := platform.Plugin
-	if plugin == nil {
-		why := fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy)
-		return withoutPlugin(why, AtSettings, platform.Published, now.Location())
-	}
-	if !PluginWorks(*plugin, now.Location()) {
-		why := Plugin(*plugin, now.Location()).Text
-		return withoutPlugin(why, AtPlugin, platform.Published, now.Location())
-	}
-	if published := platform.Published; published != nil {
-		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {
-			return atMenu
-		}
-	}
-	return own
+	return p.Published
 }
 
 // withoutPlugin is the visibility without a working plugin. The platform may show an earlier menu.
@@ -316,10 +313,6 @@ func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
 	return visibility
 }
 
-// visibilityLabels are the labels of states. visibilityReasons replace them where one word gives the reason.
-var (
-	visibilityLabels = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits,
-		ui.Err: text.NotLive, ui.Run: text.GridRun}
-	visibilityReasons = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden,
-		text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
-)
+// visibilityLabels are the labels of states where no word gives the reason.
+var visibilityLabels = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits,
+	ui.Err: text.NotLive, ui.Run: text.GridRun}

@@ -43,6 +43,11 @@ func requireExplainedStores(t *testing.T, rows map[string]explainedStore) {
 	}
 }
 
+// ownPlatform returns a platform that the merchant serves.
+func ownPlatform(name string) Platform {
+	return Platform{Platform: core.Platform{Name: name, ServedBy: core.ServedByMerchant}}
+}
+
 // openStore returns an active store listed on tasty and web, after a change.
 func openStore(change func(*store.Stored)) store.Stored {
 	yes, no := true, false

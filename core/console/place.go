@@ -81,22 +81,6 @@ func (p Place) Reason() PlaceReason {
 	}
 }
 
-// ItemReason returns the first reason why customers cannot order an item there, or PlaceLive. It is for an item that
-// can be ordered by the rule of menu.Orderability.
-func (p Place) ItemReason(refID string) PlaceReason {
-	reason := p.Reason()
-	switch reason {
-	case PlaceLive, PlaceMenuWaits, PlaceIncomplete, PlaceUpdating:
-		if p.Menu != nil && p.Menu.Lacks(refID) != nil {
-			return ItemRejected
-		}
-	}
-	if reason == PlaceIncomplete { // it lacks another item
-		return PlaceLive
-	}
-	return reason
-}
-
 // menuReason returns the reason that the menu on the platform gives. A failed one has an earlier menu there.
 func menuReason(p publish.Publication) PlaceReason {
 	changes := !p.DueAt.IsZero() // since the last result

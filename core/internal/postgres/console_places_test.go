@@ -264,11 +264,27 @@ func requireItemPlace(rt *rapid.T, read consolemenus.Store, business core.Busine
 	require.Len(rt, list, 1)
 	reason := console.PlaceReason(want.reason)
 	if want.reason == menu.Orderable {
-		reason = want.place.ItemReason(item.RefID)
+		reason = itemReason(want.place, item.RefID)
 	}
 	require.Equal(rt, reason, list[0].Reason, "%s at %s on %s", item.RefID, want.filter.Store, want.filter.Platform)
 	require.Equal(rt, want.reason == menu.OptionsMissing, list[0].UnmetGroup != "")
 	require.Contains(rt, counts, console.ItemPlaceCount{Platform: want.filter.Platform, Reason: reason, Stores: 1})
+}
+
+// itemReason returns the first reason why customers cannot order an item there, or PlaceLive. It is for an item that
+// can be ordered by the rule of menu.Orderability.
+func itemReason(p console.Place, refID string) console.PlaceReason {
+	reason := p.Reason()
+	switch reason {
+	case console.PlaceLive, console.PlaceMenuWaits, console.PlaceIncomplete, console.PlaceUpdating:
+		if p.Menu != nil && p.Menu.Lacks(refID) != nil {
+			return console.ItemRejected
+		}
+	}
+	if reason == console.PlaceIncomplete { // it lacks another item
+		return console.PlaceLive
+	}
+	return reason
 }
 
 func TestOptionsBarredByNestedGroupsHideItems(t *testing.T) {
