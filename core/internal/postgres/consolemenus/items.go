@@ -24,8 +24,7 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 	pattern := postgres.ContainsPattern(f.Text)
 	only.Add(f.Text != "", "(item.name ILIKE ? OR item.record->>'title' ILIKE ?)", pattern, pattern)
 	listed := f.Platform != "" && f.Problem != console.ItemBreaksRule && f.Problem != console.ItemLacking
-	only.Add(listed, `(json_typeof(item.record -> 'included_platforms') IS DISTINCT FROM 'array'
-		OR (item.record -> 'included_platforms')::jsonb @> to_jsonb(?::text))`, f.Platform)
+	only.Add(listed, "?", itemListed(f.Platform))
 	switch f.Problem {
 	case console.ItemBreaksRule:
 		only.Add(true, `EXISTS (SELECT FROM platform_findings finding WHERE finding.business_id = item.business_id

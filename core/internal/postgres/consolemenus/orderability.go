@@ -14,11 +14,12 @@ import (
 // The rule of menu.Orderability in SQL, for lists of all stores.
 var (
 	categoryInactive = bun.Safe(queries.With("category_inactive", nil))
-	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive}))
-	missingGroup     = bun.Safe(queries.With("missing_group", nil))
-	mayLackOptions   = bun.Safe(queries.With("may_lack_options", nil))
-	mayLackRequired  = bun.Safe(queries.With("may_lack_required", nil))
-	sellsOn          = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReasonOf(mayLackOptions),
+	catalogueReason  = bun.Safe(queries.With("catalogue_reason", postgres.Args{"category_inactive": categoryInactive,
+		"listed": itemListed(bun.Safe("platform.name"))}))
+	missingGroup    = bun.Safe(queries.With("missing_group", nil))
+	mayLackOptions  = bun.Safe(queries.With("may_lack_options", nil))
+	mayLackRequired = bun.Safe(queries.With("may_lack_required", nil))
+	sellsOn         = bun.Safe(queries.With("sells_on", postgres.Args{"store_reason": storeReasonOf(mayLackOptions),
 		"catalogue_reason": catalogueReason}))
 	placeReason = bun.Safe(queries.With("place_reason", postgres.Args{
 		"listed_on": bun.Safe(publications.ListedOn),
@@ -28,6 +29,11 @@ var (
 		"listed_on": bun.Safe(publications.ListedOn), "unsold": false,
 	}))
 )
+
+// itemListed returns the condition that the row item is listed on a platform, given as a value or an expression.
+func itemListed(platform any) bun.Safe {
+	return bun.Safe(queries.With("item_listed", postgres.Args{"platform": platform}))
+}
 
 // storeReasonOf returns the reason of the row override, whose item may lack options.
 func storeReasonOf(mayLackOptions bun.Safe) bun.Safe {

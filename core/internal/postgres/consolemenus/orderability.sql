@@ -16,15 +16,17 @@ EXISTS (
         AND NOT (category.active AND coalesce(parent.active, true))
 )
 
+-- name: item_listed
+-- Whether the row item is listed on a platform by its own list (menu.Item.ListedOn).
+(
+    json_typeof(item.record -> 'included_platforms') IS DISTINCT FROM 'array'
+    OR (item.record -> 'included_platforms')::jsonb @> to_jsonb(?platform::text)
+)
+
 -- name: catalogue_reason
 -- The first menu.Reason of the catalogue why the row item cannot be ordered on the row platform, or ''.
 CASE
-    WHEN coalesce(json_typeof(item.record -> 'included_platforms'), 'null') = 'array'
-        AND NOT EXISTS (
-            SELECT
-            FROM json_array_elements_text(item.record -> 'included_platforms') listed (name)
-            WHERE listed.name = platform.name
-        ) THEN 'not_listed'
+    WHEN NOT ?listed THEN 'not_listed'
     WHEN EXISTS (
         SELECT
         FROM platform_findings finding
