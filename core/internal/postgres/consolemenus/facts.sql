@@ -104,12 +104,3 @@ store AS MATERIALIZED (
 SELECT id, reason
 FROM store
 WHERE reason <> ''
-
--- name: missing_groups
--- The group that lacks options, of an item at stores.
-SELECT override.store_id, coalesce(?missing_group, '')
-FROM store_overrides override
-WHERE override.business_id = ?business
-    AND override.store_id = ANY (?stores)
-    AND override.kind = 1
-    AND override.id = ?item

@@ -41,12 +41,13 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 		Platform string              `bun:"platform"`
 		Reason   console.PlaceReason `bun:"reason"`
 		Values   []byte              `bun:"content"`
+		Unmet    string              `bun:"unmet_group"`
 		Counts   []byte              `bun:"counts"`
 	}
 	args := read.args()
 	maps.Copy(args, postgres.Args{"catalogue_reason": catalogueReason, "place_reason": itemPlaceReason,
-		"refused": read.refused,
-		"unsold":  f.Store != "", "item": item.ID, "matching": matching,
+		"refused": read.refused, "missing_group": missingGroup,
+		"unsold": f.Store != "", "item": item.ID, "matching": matching,
 		"after_ref": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit})
 	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", args)).Scan(ctx, &rows); err != nil {
 		return nil, nil, fmt.Errorf("reading the stores of item %d: %w", item.ID, err)
@@ -61,42 +62,13 @@ func (c Store) ItemPlaces(ctx context.Context, business core.BusinessID, item co
 			continue
 		}
 		place := console.ItemPlace{Platform: r.Platform, Reason: r.Reason,
-			ItemStore: console.ItemStore{Sold: len(r.Values) > 0, Values: r.Values}}
+			ItemStore: console.ItemStore{Sold: len(r.Values) > 0, Values: r.Values, UnmetGroup: r.Unmet}}
 		if place.Store, err = r.store(); err != nil {
 			return nil, nil, err
 		}
 		list = append(list, place)
 	}
-	if err := c.addMissingGroups(ctx, business, item.ID, list); err != nil {
-		return nil, nil, err
-	}
 	return list, counts, c.addMenus(ctx, business, list)
-}
-
-// addMissingGroups adds the groups that lack options.
-func (c Store) addMissingGroups(ctx context.Context, business core.BusinessID, item int64,
-	list []console.ItemPlace) error {
-	var stores []int64
-	for _, place := range list {
-		if place.Reason == console.PlaceReason(menu.OptionsMissing) {
-			stores = append(stores, place.Store.ID)
-		}
-	}
-	if len(stores) == 0 {
-		return nil
-	}
-	missing, err := c.readFacts(ctx, business, queries.With("missing_groups", postgres.Args{
-		"business": business, "stores": postgres.Array(stores), "item": item, "missing_group": missingGroup}))
-	groups := map[int64]string{}
-	for _, m := range missing {
-		groups[m.Store] = m.Value
-	}
-	for i := range list {
-		if list[i].Reason == console.PlaceReason(menu.OptionsMissing) {
-			list[i].UnmetGroup = groups[list[i].Store.ID]
-		}
-	}
-	return err
 }
 
 // addMenus adds the publications to places.

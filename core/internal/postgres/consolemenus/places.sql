@@ -284,6 +284,7 @@ SELECT
     coalesce(found.platform, '') AS platform,
     coalesce(found.reason, '') AS reason,
     coalesce(override.content::text, '') AS content,
+    CASE WHEN found.reason = 'options_missing' THEN ?missing_group END AS unmet_group,
     found.counts
 FROM (
     SELECT
