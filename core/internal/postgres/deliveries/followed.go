@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -33,7 +34,7 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 }
 
 // Resend makes the next selected deliveries due now. It deselects those that were accepted
-// meanwhile or whose webhook was switched off.
+// meanwhile, whose webhook was switched off, or whose order was cancelled.
 func (r followedResends) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
@@ -49,8 +50,17 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, limit int) (
 		if n = len(ids); n == 0 {
 			return nil
 		}
+		var remaining []string
+		if err := tx.NewRaw(queries.With("deselect_cancelled", postgres.Args{
+			"business": work.Business, "reference": work.ID, "ids": postgres.Array(ids), "cancelled": order.Cancelled,
+		})).Scan(ctx, &remaining); err != nil {
+			return fmt.Errorf("deselecting cancelled orders: %w", err)
+		}
+		if len(remaining) == 0 {
+			return nil
+		}
 		if _, err := New(r.db).resend(ctx, tx,
-			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
+			resending{business: work.Business, ids: remaining, end: webhook.Failed, manual: true}); err != nil {
 			return err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
