@@ -82,3 +82,26 @@ func Decode(body []byte) (Request, error) {
 	}
 	return request, v.Err()
 }
+
+// decodeUnchecked decodes the body of a stored request without checking its stores, to report them as failed. The
+// checks can have become stricter since the request was accepted. Only the ref_id of each store is decoded.
+func decodeUnchecked(body []byte) (Request, error) {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Request{}, err
+	}
+	stores := root.Stores.Elements(body)
+	named := make([]struct {
+		RefID string `json:"ref_id"`
+	}, len(stores))
+	failures := core.DecodeObjects(stores, func(i int) any { return &named[i] })
+	var v core.Violations
+	request := Request{Stores: make([]Submitted, len(stores))}
+	for i, raw := range stores {
+		request.Stores[i] = Submitted{Raw: raw, Object: Object{RefID: &named[i].RefID}}
+		if failures[i] != nil {
+			v.AddFailure(core.Object{Array: "stores", Index: i}, raw, failures[i])
+		}
+	}
+	return request, v.Err()
+}

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -111,6 +113,49 @@ func TestDecodeNormalizesLanguages(t *testing.T) {
 	request, err := Decode([]byte(one(`"translations":[{"language":"HI","name":"x"},{"language":"iw","name":"y"}]`)))
 	require.NoError(t, err)
 	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}}, request.Stores[0].Object.Translations)
+}
+
+// oneJobStorage is the Storage of a job, with a state.
+type oneJobStorage struct {
+	state  State
+	result IngestResult
+}
+
+func (s *oneJobStorage) Ingest(_ context.Context, _ core.Job, _ Request,
+	decide func(State, func() int64) (IngestResult, error)) (err error) {
+	s.result, err = decide(s.state, func() int64 { return 1 })
+	return err
+}
+
+func TestUnreadableRequestReportsEveryStore(t *testing.T) {
+	storage := &oneJobStorage{state: State{Stores: map[string]Existing{"old": {ID: 7}}}}
+	i := Ingestor{Storage: storage, Clock: core.NewSystemClock(nil)}
+	job := core.Job{ID: core.NewID(time.Now()),
+		Body: []byte(`{"stores":[{"ref_id":"old","min_pickup_time":"later a text"},{"ref_id":"new","name":""}]}`)}
+	err := i.Run(t.Context(), job, func(int, int) {})
+	require.ErrorAs(t, err, new(core.FinalError))
+	require.Empty(t, storage.result.Event.Body, "nothing was stored")
+
+	require.NoError(t, i.Fail(t.Context(), job, err))
+	require.Contains(t, storage.result.Failure, "reading a stored request")
+	require.Empty(t, storage.result.Changes)
+	eventtest.Check(t, core.StoreCreation, storage.result.Event.Body)
+	var body struct {
+		Stats  Stats
+		Stores []struct {
+			Status struct {
+				Action  string `json:"action"`
+				Error   bool   `json:"error"`
+				Message string `json:"err_msg"`
+			} `json:"upipr_status"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(storage.result.Event.Body, &body))
+	require.Equal(t, Stats{Errors: 2}, body.Stats)
+	for n, action := range []string{"U", "A"} {
+		require.Equal(t, action, body.Stores[n].Status.Action)
+		require.Contains(t, body.Stores[n].Status.Message, "the hub could not process the request")
+	}
 }
 
 func TestDecodeAcceptsValidStores(t *testing.T) {
