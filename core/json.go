@@ -127,7 +127,11 @@ func describeDecodeError(err error, body []byte) (path, code, rule string) {
 	if errors.As(semantic.Err, &ruled) && ruled.Code != "type" {
 		return path, ruled.Code, ruled.Rule
 	}
-	return path, ruled.Code, ruled.Rule + ", not " + describeValue(valueAt(semantic.JSONPointer, body))
+	value, err := valueAt(semantic.JSONPointer, body)
+	if err != nil { // the body ends within the value
+		return describeDecodeError(err, body)
+	}
+	return path, ruled.Code, ruled.Rule + ", not " + describeValue(value)
 }
 
 // maxShown bounds the part of a sent value that a message shows, in characters.
@@ -204,15 +208,14 @@ func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// valueAt returns the value that a JSON pointer leads to.
-func valueAt(pointer jsontext.Pointer, body []byte) jsontext.Value {
+// valueAt returns the value that a JSON pointer leads to, or the error of one that is not valid JSON.
+func valueAt(pointer jsontext.Pointer, body []byte) (jsontext.Value, error) {
 	d := jsonDecoder(body)
 	step := pointerWalker(d)
 	for token := range pointer.Tokens() {
 		step(token)
 	}
-	value, _ := d.ReadValue()
-	return value
+	return d.ReadValue()
 }
 
 func jsonDecoder(body []byte) *jsontext.Decoder {
