@@ -81,6 +81,21 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // DecodeJSON has checked both
 }
 
+// FalseText is the warning about a field that ReplaceFalseTexts replaced. It continues the field's name.
+const FalseText = "is false, and is read as empty"
+
+// ReplaceFalseTexts replaces false by an empty text in those of the fields that some clients send as false for none.
+// It returns the replaced fields.
+func ReplaceFalseTexts(members map[string]jsontext.Value, fields []string) (replaced []string) {
+	for _, field := range fields {
+		if members[field].Kind() == 'f' {
+			members[field] = jsontext.Value(`""`)
+			replaced = append(replaced, field)
+		}
+	}
+	return replaced
+}
+
 // AddFailure records why an object could not be decoded, with its ref_id if that can be read.
 func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var members map[string]jsontext.Value

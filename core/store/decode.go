@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
@@ -64,9 +65,10 @@ func Decode(body []byte) (Request, error) {
 	failures := core.DecodeObjects(stores, func(i int) any { return &request.Stores[i].Object })
 	for i, raw := range stores {
 		at := core.Object{Array: "stores", Index: i}
-		object := &request.Stores[i].Object
-		request.Stores[i].Raw = raw
-		if failures[i] != nil {
+		submitted := &request.Stores[i]
+		object := &submitted.Object
+		submitted.Raw = raw
+		if failures[i] != nil && !submitted.decodeLenient() {
 			v.AddFailure(at, raw, failures[i])
 			continue
 		}
@@ -78,7 +80,7 @@ func Decode(body []byte) (Request, error) {
 				seen[at.RefID] = i
 			}
 		}
-		check(object, at, &v)
+		check(submitted, at, &v)
 	}
 	return request, v.Err()
 }
@@ -104,4 +106,25 @@ func decodeUnchecked(body []byte) (Request, error) {
 		}
 	}
 	return request, v.Err()
+}
+
+// optionalTexts are the fields that some clients send as false for none.
+var optionalTexts = []string{"contact_phone", "address"}
+
+// decodeLenient decodes a store that has false instead of texts, with a warning about each.
+func (s *Submitted) decodeLenient() bool {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(s.Raw, &members) != nil {
+		return false
+	}
+	replaced := core.ReplaceFalseTexts(members, optionalTexts)
+	object, err := json.Marshal(members, json.Deterministic(true))
+	if len(replaced) == 0 || err != nil ||
+		core.DecodeObjects([]jsontext.Value{object}, func(int) any { return &s.Object })[0] != nil {
+		return false
+	}
+	for _, field := range replaced {
+		s.Warnings = append(s.Warnings, core.Warning{Path: field, Message: field + " " + core.FalseText})
+	}
+	return true
 }
