@@ -38,7 +38,7 @@ type hubSamples struct {
 
 func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 	filter console.RejectedFilter) ([]console.RejectedOrder, int, error) {
-	f.rejectedRange = [2]time.Time{filter.Since, filter.Before}
+	f.rejectedFilter = filter
 	list := slices.DeleteFunc(slices.Clone(f.rejected), func(r console.RejectedOrder) bool {
 		return filter.Fault != "" && r.HubFault != (filter.Fault == console.HubFault)
 	})

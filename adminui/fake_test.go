@@ -39,40 +39,40 @@ func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 
 // fake is an in-memory hub.
 type fake struct {
-	mu            *sync.Mutex
-	broken        error
-	businesses    []core.Business
-	endpoints     []console.Endpoint
-	counts        []console.Count
-	figures       console.Figures
-	jobs          []console.JobDetail
-	deliveries    []webhook.DeliveryRecord
-	attempts      []webhook.AttemptRecord
-	stores        []store.Stored
-	items         []console.ItemDetail
-	keys          []console.Key
-	users         []access.User
-	audit         []console.Entry
-	hits          []console.Hit
-	notices       console.Notices
-	week          console.FailureWeek
-	storeCalls    []console.Call // of store 1040
-	storeFilter   console.StoreFilter
-	rejectedRange [2]time.Time // of the last filter
-	keyError      error        // of adding a key
-	problems      []console.Problem
-	views         []console.SavedView
-	resends       []console.ProblemResend // of every problem
-	provider      signin.Provider
-	done          []access.Change
-	changes       int
-	requested     []action.Request
-	morePlatforms []core.Platform
-	streamsDown   atomic.Bool // live updates fail
-	sessions      map[string]int64
-	filter        webhook.Filter // of the latest list of deliveries
-	searchStop    int            // rows after which the next search stops; 0: it does not
-	countMore     bool           // CountUpTo has more
+	mu             *sync.Mutex
+	broken         error
+	businesses     []core.Business
+	endpoints      []console.Endpoint
+	counts         []console.Count
+	figures        console.Figures
+	jobs           []console.JobDetail
+	deliveries     []webhook.DeliveryRecord
+	attempts       []webhook.AttemptRecord
+	stores         []store.Stored
+	items          []console.ItemDetail
+	keys           []console.Key
+	users          []access.User
+	audit          []console.Entry
+	hits           []console.Hit
+	notices        console.Notices
+	week           console.FailureWeek
+	storeCalls     []console.Call // of store 1040
+	storeFilter    console.StoreFilter
+	rejectedFilter console.RejectedFilter
+	keyError       error // of adding a key
+	problems       []console.Problem
+	views          []console.SavedView
+	resends        []console.ProblemResend // of every problem
+	provider       signin.Provider
+	done           []access.Change
+	changes        int
+	requested      []action.Request
+	morePlatforms  []core.Platform
+	streamsDown    atomic.Bool // live updates fail
+	sessions       map[string]int64
+	filter         webhook.Filter // of the latest list of deliveries
+	searchStop     int            // rows after which the next search stops; 0: it does not
+	countMore      bool           // CountUpTo has more
 	hubSamples
 }
 

@@ -2,6 +2,7 @@ package adminui_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -36,9 +37,30 @@ func TestStoreHoursFollowTheBusinessInAnyZone(t *testing.T) {
 func TestRejectedOrdersFollowTheTimesOfTheList(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
-	status, _ := getPage(t, adminClient(t, base), base+shell.Root+"b/7/orders/?when=yesterday")
-	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, 24*time.Hour, f.rejectedRange[1].Sub(f.rejectedRange[0]))
+	client := adminClient(t, base)
+	for page, link := range map[string]string{
+		"orders/?when=yesterday": "orders/refused/?fault=order&state=missing&when=yesterday",
+		"orders/?from=2026-03-01T08:00&to=2026-03-01T09:30": "orders/refused/?fault=order&" +
+			"from=2026-03-01T08%3A00&state=missing&to=2026-03-01T09%3A30",
+		"orders/?when=any": "orders/refused/?fault=order&state=missing",
+		"orders/":          "orders/refused/?fault=order&state=missing&when=24h",
+	} {
+		status, shown := getPage(t, client, base+shell.Root+"b/7/"+page)
+		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, shown, `href="`+shell.Root+"b/7/"+html.EscapeString(link)+`"`)
+		counted := f.rejectedFilter
+		require.True(t, counted.Missing)
+		status, _ = getPage(t, client, base+shell.Root+"b/7/"+link)
+		require.Equal(t, http.StatusOK, status)
+		listed := f.rejectedFilter
+		require.WithinDuration(t, counted.Since, listed.Since, time.Minute, page)
+		require.Equal(t, counted.Before, listed.Before, page)
+		require.Equal(t, []any{counted.Fault, true}, []any{listed.Fault, listed.Missing})
+	}
+	_, overview := getPage(t, client, base+shell.Root+"b/7/")
+	require.Contains(t, overview, html.EscapeString("orders/refused/?fault=order&state=missing&when=24h"))
+	status, _ := getPage(t, client, base+shell.Root+"b/7/orders/refused/?when=oops")
+	require.Equal(t, http.StatusBadRequest, status)
 }
 
 func TestFormKeepsItsInputIfSomethingIsMissing(t *testing.T) {

@@ -81,6 +81,21 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // DecodeJSON has checked both
 }
 
+// FalseText is the warning about a field that ReplaceFalseTexts replaced. It continues the field's name.
+const FalseText = "is false, and is read as empty"
+
+// ReplaceFalseTexts replaces false by an empty text in those of the fields that some clients send as false for none.
+// It returns the replaced fields.
+func ReplaceFalseTexts(members map[string]jsontext.Value, fields []string) (replaced []string) {
+	for _, field := range fields {
+		if members[field].Kind() == 'f' {
+			members[field] = jsontext.Value(`""`)
+			replaced = append(replaced, field)
+		}
+	}
+	return replaced
+}
+
 // AddFailure records why an object could not be decoded, with its ref_id if that can be read.
 func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var members map[string]jsontext.Value
@@ -127,7 +142,11 @@ func describeDecodeError(err error, body []byte) (path, code, rule string) {
 	if errors.As(semantic.Err, &ruled) && ruled.Code != "type" {
 		return path, ruled.Code, ruled.Rule
 	}
-	return path, ruled.Code, ruled.Rule + ", not " + describeValue(valueAt(semantic.JSONPointer, body))
+	value, err := valueAt(semantic.JSONPointer, body)
+	if err != nil { // the body ends within the value
+		return describeDecodeError(err, body)
+	}
+	return path, ruled.Code, ruled.Rule + ", not " + describeValue(value)
 }
 
 // maxShown bounds the part of a sent value that a message shows, in characters.
@@ -204,15 +223,14 @@ func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// valueAt returns the value that a JSON pointer leads to.
-func valueAt(pointer jsontext.Pointer, body []byte) jsontext.Value {
+// valueAt returns the value that a JSON pointer leads to, or the error of one that is not valid JSON.
+func valueAt(pointer jsontext.Pointer, body []byte) (jsontext.Value, error) {
 	d := jsonDecoder(body)
 	step := pointerWalker(d)
 	for token := range pointer.Tokens() {
 		step(token)
 	}
-	value, _ := d.ReadValue()
-	return value
+	return d.ReadValue()
 }
 
 func jsonDecoder(body []byte) *jsontext.Decoder {

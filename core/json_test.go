@@ -46,6 +46,8 @@ func TestDecodeErrorsNameTheFieldPath(t *testing.T) {
 	for name, row := range map[string]struct{ body, message, path, code string }{
 		"nothing":          {``, `not valid JSON`, "", "syntax"},
 		"cut short":        {`{"rows":[{"ref_id":"a"`, `not valid JSON`, "rows[0]", "syntax"},
+		"array cut short":  {`[`, `not valid JSON`, "", "syntax"},
+		"value cut short":  {`{"url":[`, `not valid JSON`, "url", "syntax"},
 		"text after":       {`{} x`, `not valid JSON`, "", "syntax"},
 		"not an object":    {`[1]`, `the body must be an object`, "", "type"},
 		"array as string":  {`{"rows":"x"}`, `rows must be an array`, "rows", "type"},

@@ -1,6 +1,10 @@
 package core
 
-import "golang.org/x/text/language"
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+)
 
 // NormalizeLanguage returns the current form of a two-letter ISO 639-1 code, in lower case. A withdrawn code returns
 // its successor ("he" for "iw"). It returns false for an unknown code.
@@ -13,4 +17,20 @@ func NormalizeLanguage(code string) (present string, known bool) {
 	}
 	base, _ := language.DeprecatedBase.Make(code).Base()
 	return base.String(), true
+}
+
+// ReadLanguage returns the stored form of the language code of a translation, with its region if it has one. It
+// keeps codes outside of ISO 639-1. The warning about another form continues the field's name, "" if there is none.
+func ReadLanguage(code string) (stored, warning string) {
+	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
+	present, known := NormalizeLanguage(base)
+	switch {
+	case !known:
+		return strings.ToLower(code),
+			"is not a two-letter ISO 639-1 code, and " + QuoteNames([]string{code}) + " is stored unchanged"
+	case region != "":
+		present += "-" + strings.ToUpper(region)
+		return present, "has a region, and is stored as " + QuoteNames([]string{present})
+	}
+	return present, ""
 }

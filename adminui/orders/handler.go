@@ -128,7 +128,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	refused, err := p.rejectedCauses(c.UserContext(), v, f.OrderFilter)
+	refused, err := p.rejectedCauses(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}

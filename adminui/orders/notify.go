@@ -23,10 +23,10 @@ import (
 const maxEndpoints = 200
 
 // notifyButton sends an order that no webhook received. It is nil if one has received it, if no webhook is active,
-// or if the order is not of today.
+// or if an order retry would not send the order.
 func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64, r order.APIOrder,
 	sent []webhook.DeliveryRecord) (*ui.Button, error) {
-	if !isToday(v, r) || slices.ContainsFunc(sent,
+	if !isToday(v, r) || r.State == order.Cancelled || slices.ContainsFunc(sent,
 		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
 		return nil, nil
 	}
@@ -58,6 +58,9 @@ func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	if !isToday(v, apiOrder) {
 		return core.Errorf(core.Conflict, text.SendOrderLate)
+	}
+	if apiOrder.State == order.Cancelled {
+		return core.Errorf(core.Conflict, text.SendOrderCancelled)
 	}
 	placed := time.UnixMilli(apiOrder.Order.Details.Created).UTC()
 	change := v.Change(c, "order.send")

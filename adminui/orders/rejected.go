@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,11 +21,34 @@ import (
 // RejectedPath is the path of the rejected orders within a business.
 const RejectedPath = "orders/refused/"
 
+// missing is the state of rejected orders that were not accepted since.
+const missing = "missing"
+
+// RejectedLink returns the path of the rejected orders that a notice counts: those not accepted since, of a fault and
+// with the filters.
+func RejectedLink(hubFault bool, filters map[string]string) string {
+	query := url.Values{"state": {missing}, "fault": {string(console.OrderFault)}}
+	if hubFault {
+		query.Set("fault", string(console.HubFault))
+	}
+	for name, value := range filters {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return RejectedPath + "?" + query.Encode()
+}
+
 // Rejected lists rejected orders with their reasons.
 func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
+	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
+	if err != nil {
+		return err
+	}
+	state := v.Query.Get("state")
 	f := console.RejectedFilter{Platform: v.Query.Get("platform"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Store: strings.TrimSpace(v.Query.Get("store")), Fault: console.RejectionFault(v.Query.Get("fault")),
-		Limit: v.Limit()}
+		Missing: state == missing, Since: times.From, Before: times.To, Limit: v.Limit()}
 	// larger values overflow the timestamps of the database
 	if before, err := strconv.ParseInt(v.Query.Get("before"), 10, 64); err == nil && before>>57 == 0 {
 		f.Before = time.UnixMicro(before)
@@ -42,13 +66,16 @@ func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.OrderOn}, {Label: text.State}, {Label: text.RejectedWhy, Kind: ui.Wide},
 			{Label: text.RejectedStore},
 			{Label: text.RejectedTimes, Kind: ui.Figure}, {Label: text.RejectedAt}, {Label: text.RejectedFirst}}}
-	list.Filters = []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state,
+		Options: []ui.Option{{Value: "", Label: text.Any}, {Value: missing, Label: text.RejectedMissing}}},
+		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "id", Label: text.RejectedID, Value: f.ID, Hint: text.RejectedIDHint},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.RejectedStoreHint},
 		{Name: "fault", Label: text.RejectedBecause, Value: string(f.Fault),
 			Options: []ui.Option{{Value: "", Label: text.Any},
 				{Value: string(console.OrderFault), Label: text.RejectedOrderFault},
 				{Value: string(console.HubFault), Label: text.RejectedHubFault}}}}
+	times.AddTo(&list, v, text.RejectedAt, shell.AnyTime)
 	keys := make([]string, len(found))
 	for i, r := range found {
 		keys[i] = fmt.Sprint(r.Last.UnixMicro())
@@ -76,13 +103,10 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 }
 
 // rejectedCauses reports rejected orders that match the filters of the order list, by fault.
-func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext,
-	f console.OrderFilter) (causes []ui.Cause, err error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"platform": f.Platform, "id": f.ID, "store": f.Store} {
-		if value != "" {
-			query.Set(name, value)
-		}
+func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext, f filter) (causes []ui.Cause, err error) {
+	filters := map[string]string{"platform": f.Platform, "id": f.ID, "store": f.Store}
+	if !f.From.IsZero() || !f.To.IsZero() {
+		maps.Copy(filters, f.times.Parameters(v.Zone))
 	}
 	for _, fault := range []console.RejectionFault{console.HubFault, console.OrderFault} {
 		last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
@@ -94,13 +118,10 @@ func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext,
 		if all == 0 {
 			continue
 		}
+		hubFault := fault == console.HubFault
 		rejected := cause.RejectedOrders(console.RejectedOrders{Count: all, At: last[0].Last, Reason: last[0].Reason,
-			HubFault: fault == console.HubFault}, v.Zone)
-		if query.Del("fault"); fault == console.HubFault {
-			query.Set("fault", string(fault))
-		}
-		rejected.Link = ui.Link{Href: strings.TrimSuffix(v.Link(RejectedPath)+"?"+query.Encode(), "?"),
-			Label: text.ActSeeRejected}
+			HubFault: hubFault}, v.Zone)
+		rejected.Link = ui.Link{Href: v.Link(RejectedLink(hubFault, filters)), Label: text.ActSeeRejected}
 		causes = append(causes, rejected)
 	}
 	return causes, nil

@@ -95,10 +95,7 @@ func (n *notices) addOrders(found console.Notices) {
 		n.add(w.Business, cause.OverdueOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
 	}
 	for _, t := range found.RejectedOrders {
-		path := orders.RejectedPath
-		if t.HubFault {
-			path += "?fault=" + string(console.HubFault)
-		}
+		path := orders.RejectedLink(t.HubFault, map[string]string{"when": "24h"}) // console.RejectionWindow
 		n.add(t.Business, cause.RejectedOrders(t, n.v.Zone), link(t.Business, path, text.ActSeeRejected))
 	}
 }

@@ -129,6 +129,14 @@ func (r TimeRange) period(v *PageContext, name, label, fallback string) ui.Perio
 		Current: name == r.Preset}
 }
 
+// Parameters returns the parameters of the range: its preset, or explicit times.
+func (r TimeRange) Parameters(zone *time.Location) map[string]string {
+	if r.Preset != "" {
+		return map[string]string{"when": r.Preset}
+	}
+	return r.Explicit(zone)
+}
+
 // Explicit returns the parameters of the range with explicit times, to the minute, so that a later page reads the same
 // range.
 func (r TimeRange) Explicit(zone *time.Location) map[string]string {

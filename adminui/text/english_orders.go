@@ -156,9 +156,10 @@ const (
 	CauseOrderSilent = "The POS confirmed receipt of the order %s, but has not acknowledged it."
 	RemedySubscribe  = "Subscribe or resume a webhook for order_placed. Orders of the current day can then be sent " +
 		"from here, or by POST /external/api/v1/webhooks/retry/."
-	SendOrder     = "Send now"
-	SendOrderLate = "Nothing was done, because only orders of the current day can be sent this way."
-	SendOrderHelp = "This sends the order to the active webhooks for order_placed, as the order retry does."
+	SendOrder          = "Send now"
+	SendOrderLate      = "Nothing was done, because only orders of the current day can be sent this way."
+	SendOrderCancelled = "Nothing was done, because the order is cancelled."
+	SendOrderHelp      = "This sends the order to the active webhooks for order_placed, as the order retry does."
 )
 
 // Texts of what an order contains.

@@ -15,6 +15,7 @@ const (
 	RejectedIDHint        = "of the platform"
 	RejectedUnreadable    = "not readable"
 	RejectedAcceptedLater = "Accepted later"
+	RejectedMissing       = "Not accepted since"
 	Rejected              = "Rejected"
 	NoRejectedTitle       = "No rejected orders"
 	NoRejectedText        = "No order was rejected, as far back as they are stored."

@@ -6,7 +6,7 @@ import (
 )
 
 func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
-	if s.isNew && o.Title == nil {
+	if s.record.Title == "" && o.Title == nil { // an earlier object of the request may have given it
 		return failed("title is required to create a tax")
 	}
 	sent, problem := d.resolveAssignment(o.ItemRefIDs, o.ClearItems, o.Active)

@@ -3,7 +3,7 @@ package menu
 import "slices"
 
 func (d *decider) group(o *OptionGroupObject, s *recordState[OptionGroup]) objectResult {
-	if s.isNew && o.Title == nil {
+	if s.record.Title == "" && o.Title == nil { // an earlier object of the request may have given it
 		return failed("title is required to create an option group")
 	}
 	items, unknown := d.items.resolve(o.ItemRefIDs)

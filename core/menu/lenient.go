@@ -29,23 +29,17 @@ func (c *checker) references(field string, list *[]string) {
 	c.refs(field, *list)
 }
 
-// language returns the present form of a language code with its region, if it has one. Codes outside of ISO 639-1 are
-// stored unchanged.
+// language returns the stored form of a language code (core.ReadLanguage).
 func (c *checker) language(code string) string {
-	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
-	present, known := core.NormalizeLanguage(base)
-	switch {
-	case strings.TrimSpace(code) == "" || core.TooLong(code, maxName) != "":
+	if strings.TrimSpace(code) == "" || core.TooLong(code, maxName) != "" {
 		c.text("language", &code, 1, maxName)
 		return code
-	case !known:
-		c.warn("language", fmt.Sprintf("is not a two-letter ISO 639-1 code, and %s is stored unchanged", quote(code)))
-		return strings.ToLower(code)
-	case region != "":
-		present += "-" + strings.ToUpper(region)
-		c.warn("language", fmt.Sprintf("has a region, and is stored as %s", quote(present)))
 	}
-	return present
+	stored, warning := core.ReadLanguage(code)
+	if warning != "" {
+		c.warn("language", warning)
+	}
+	return stored
 }
 
 // roundNoise rounds a price that differs from one in the currency's minor unit only by the noise of floating-point
@@ -102,11 +96,8 @@ func replaceOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []re
 	if json.Unmarshal(raw, &members) != nil {
 		return raw, nil
 	}
-	for _, field := range optionalTexts {
-		if members[field].Kind() == 'f' {
-			members[field] = jsontext.Value(`""`)
-			replaced = append(replaced, replacement{field, "is false, and is read as empty"})
-		}
+	for _, field := range core.ReplaceFalseTexts(members, optionalTexts) {
+		replaced = append(replaced, replacement{field, core.FalseText})
 	}
 	var elements []jsontext.Value
 	if tags := members["tags"]; tags.Kind() == '[' && json.Unmarshal(tags, &elements) == nil && len(elements) == 0 {

@@ -105,6 +105,23 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	})
 }
 
+func TestObjectSentTwiceNeedsOneTitle(t *testing.T) {
+	runEffects(t, []effectRow{
+		{"a tax", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":5},` +
+			`"item_ref_ids":["tea"]},{"code":"CGST_P","structure":{"value":5.0},"item_ref_ids":["cake"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, []string{"cake", "tea"}, h.taxed("CGST_P 5"))
+				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Taxes])
+			}},
+		{"an option group", []string{"M " + two, `M {"option_groups":[{"ref_id":"G","title":"g",` +
+			`"item_ref_ids":["tea"]},{"ref_id":"G","item_ref_ids":["cake"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
+				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[OptionGroups])
+			}},
+	})
+}
+
 func TestGroupSentTwiceKeepsTheChangesOfBoth(t *testing.T) {
 	const stored = `M {"option_groups":[{"ref_id":"G","title":"old"}]}`
 	runEffects(t, []effectRow{

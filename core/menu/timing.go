@@ -32,14 +32,20 @@ type TimingRequest struct {
 	CallbackURL string
 }
 
+// timingEnvelope is the body of a request for category timings.
+type timingEnvelope struct {
+	Groups      core.Array `json:"timing_groups"`
+	CallbackURL string     `json:"callback_url"`
+}
+
+func newTimingEnvelope() timingEnvelope {
+	return timingEnvelope{Groups: core.Array{Limit: maxTimingGroups}}
+}
+
 // DecodeTimings decodes the body of a request for category timings. Any violation rejects it with an Invalid error that
 // names the group and the field. Times follow the rules for opening hours of stores.
 func DecodeTimings(body []byte) (TimingRequest, error) {
-	var sent struct {
-		Groups      core.Array `json:"timing_groups"`
-		CallbackURL string     `json:"callback_url"`
-	}
-	sent.Groups.Limit = maxTimingGroups
+	sent := newTimingEnvelope()
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return TimingRequest{}, err
 	}
@@ -74,6 +80,30 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		titles[groups[i].Title] = i
 	}
 	return TimingRequest{groups, raws, emptyWeekWarnings(groups), sent.CallbackURL}, v.Err()
+}
+
+// decodeTimingsUnchecked decodes the body of a stored request without checking its groups, to report them as failed.
+// Only their titles and categories are decoded.
+func decodeTimingsUnchecked(body []byte) (TimingRequest, error) {
+	sent := newTimingEnvelope()
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return TimingRequest{}, err
+	}
+	raws := sent.Groups.Elements(body)
+	named := make([]struct {
+		Title          string   `json:"title"`
+		CategoryRefIDs []string `json:"category_ref_ids"`
+	}, len(raws))
+	failures := core.DecodeObjects(raws, func(i int) any { return &named[i] })
+	var v core.Violations
+	request := TimingRequest{Groups: make([]TimingGroup, len(raws)), Sent: raws}
+	for i, group := range named {
+		request.Groups[i] = TimingGroup{Title: group.Title, CategoryRefIDs: group.CategoryRefIDs}
+		if failures[i] != nil {
+			v.AddFailure(core.Object{Array: "timing_groups", Index: i}, raws[i], failures[i])
+		}
+	}
+	return request, v.Err()
 }
 
 // emptyWeekWarnings warns about groups with categories but no time at all. A day without slots is valid, but a week

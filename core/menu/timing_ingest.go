@@ -94,32 +94,40 @@ type TimingIngestor struct {
 
 // Run executes a request (job.Handler).
 func (i TimingIngestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	return i.execute(ctx, job, report, "", DecideTimings)
-}
-
-// Fail ends a request that could not be executed. It writes nothing, and the callback reports every group as failed
-// (job.Handler).
-func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
-	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.execute(ctx, job, func(int, int) {}, cause.Error(),
-		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
-			return nil, FailedTimings(groups, message)
-		})
-}
-
-func (i TimingIngestor) execute(ctx context.Context, job core.Job, report func(done, total int), failure string,
-	decide func([]TimingGroup, map[string]int64) ([]TimingChange, []TimingStats),
-) error {
 	request, err := DecodeTimings(job.Body)
 	if err != nil {
 		return core.UnreadableRequest(err)
 	}
 	report(0, len(request.Groups))
+	err = i.ingest(ctx, job, request, "", DecideTimings)
+	if err == nil {
+		report(len(request.Groups), len(request.Groups))
+	}
+	return err
+}
+
+// Fail ends a request that could not be executed. It writes nothing, and the callback reports every group as failed
+// (job.Handler). It does not check the request, because a violation may be the cause.
+func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	request, err := decodeTimingsUnchecked(job.Body)
+	if err != nil {
+		return core.UnreadableRequest(err)
+	}
+	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
+	return i.ingest(ctx, job, request, cause.Error(),
+		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
+			return nil, FailedTimings(groups, message)
+		})
+}
+
+func (i TimingIngestor) ingest(ctx context.Context, job core.Job, request TimingRequest, failure string,
+	decide func([]TimingGroup, map[string]int64) ([]TimingChange, []TimingStats),
+) error {
 	var refIDs []string
 	for _, group := range request.Groups {
 		refIDs = append(refIDs, group.CategoryRefIDs...)
 	}
-	err = i.Storage.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (TimingIngestResult, error) {
+	return i.Storage.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (TimingIngestResult, error) {
 		changes, stats := decide(request.Groups, categories)
 		body, err := json.Marshal(struct {
 			Reference core.ID          `json:"reference_id"`
@@ -144,8 +152,4 @@ func (i TimingIngestor) execute(ctx context.Context, job core.Job, report func(d
 				Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 			}}, nil
 	})
-	if err == nil {
-		report(len(request.Groups), len(request.Groups))
-	}
-	return err
 }

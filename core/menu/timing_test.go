@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 const oneTiming = `{"timing_groups":[{"title":"Breakfast","category_ref_ids":["c1"],"day_slots":[{"day":"Monday",` +
@@ -101,6 +103,34 @@ func TestTimingGroupNeverOnSaleCausesAWarning(t *testing.T) {
 		require.Equal(t, []Warning{{"timing_groups[1].day_slots",
 			`"Tea" has no slot on any day, so its categories are never on sale`}}, request.Warnings, slots)
 	}
+}
+
+// oneTimingJobStorage is the TimingStorage of a job.
+type oneTimingJobStorage struct{ result TimingIngestResult }
+
+func (s *oneTimingJobStorage) IngestTimings(_ context.Context, _ core.Job, _ []string,
+	decide func(map[string]int64) (TimingIngestResult, error)) (err error) {
+	s.result, err = decide(nil)
+	return err
+}
+
+func TestUnreadableTimingRequestReportsEveryGroup(t *testing.T) {
+	storage := &oneTimingJobStorage{}
+	i := TimingIngestor{Storage: storage, Clock: core.NewSystemClock(nil)}
+	job := core.Job{ID: core.NewID(time.Now()), Body: []byte(`{"timing_groups":[
+		{"title":"Breakfast","category_ref_ids":["c1"],"day_slots":[]},
+		{"title":"Lunch","category_ref_ids":[],"day_slots":[]}]}`)}
+	err := i.Run(t.Context(), job, func(int, int) {})
+	require.ErrorAs(t, err, new(core.FinalError))
+	require.Empty(t, storage.result.Event.Body, "nothing was stored")
+
+	require.NoError(t, i.Fail(t.Context(), job, err))
+	require.Contains(t, storage.result.Failure, "reading a stored request")
+	require.Empty(t, storage.result.Groups)
+	eventtest.Check(t, core.CatalogueTimingGroup, storage.result.Event.Body)
+	require.Contains(t, string(storage.result.Event.Body), `{"title":"Breakfast","success":false,`+
+		`"stats":[{"category":"c1","success":false,"message":"the hub could not process the request`)
+	require.Contains(t, string(storage.result.Event.Body), `{"title":"Lunch","success":false,"stats":[]}`)
 }
 
 func TestUnknownCategoryFailsAlone(t *testing.T) {

@@ -31,7 +31,7 @@ import (
 // result of a run. All methods must be safe for concurrent use.
 type Policy[T, R any] interface {
 	// Claim leases due items to the owner until the given time, within the capacity. Items of a key are in the order
-	// in which they are to start. After an error the batch is ignored.
+	// in which they are to start. After an error, the engine releases the items.
 	Claim(ctx context.Context, owner core.ID, capacity Capacity, until time.Time) (Batch[T], error)
 	// Lease describes a leased item.
 	Lease(item T) Lease

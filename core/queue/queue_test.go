@@ -181,6 +181,19 @@ func TestFailedClaimWaitsForThePoll(t *testing.T) {
 	})
 }
 
+func TestFailedClaimReleasesItsLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTable(items(3, 1)...)
+		q.failAfter = true
+		_, stop := start(t, q, small())
+		<-time.After(time.Minute)
+		q.locked(func() { require.Equal(t, []int{0, 1, 2}, q.released) })
+		<-time.After(time.Hour)
+		stop()
+		require.ElementsMatch(t, []int{0, 1, 2}, q.recorded)
+	})
+}
+
 func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTable(items(3, 1)...)

@@ -41,10 +41,11 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 	if capacity.Items > 0 {
 		batch, err := e.policy.Claim(ctx, e.owner, capacity, e.LeaseUntil())
 		if err != nil {
-			batch = Batch[T]{}
 			if ctx.Err() == nil {
 				e.log.Error("claiming work failed", "queue", e.config.Name, "error", err)
 			}
+			e.release(batch.Items)
+			batch = Batch[T]{}
 		}
 		e.accept(batch.Items)
 		if batch.More {

@@ -39,6 +39,7 @@ type table struct {
 
 	run       func(ctx context.Context, work item) Outcome // nil: respond at once
 	failing   bool                                         // claims and results fail
+	failAfter bool                                         // the next claim fails after it has leased its items
 	effect    FinishResult
 	onClaim   func() // at the end of a claim
 	unlimited bool   // claims ignore the capacity of keys
@@ -85,6 +86,10 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 	batch.More = len(batch.Items) == c.Items
 	if t.onClaim != nil {
 		t.onClaim()
+	}
+	if t.failAfter {
+		t.failAfter = false
+		return batch, errors.New("the database is unavailable")
 	}
 	return batch, nil
 }

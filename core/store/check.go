@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"net/mail"
+	"slices"
 	"strings"
 
 	"github.com/servery-hub/servery/core"
@@ -18,16 +19,22 @@ const (
 
 // checker checks one store and records what is wrong with it.
 type checker struct {
-	at core.Object
-	v  *core.Violations
+	at        core.Object
+	v         *core.Violations
+	submitted *Submitted
 }
 
 func (c checker) fail(field, code, rule string) { c.v.Add(c.at, field, code, rule) }
 
+// warn adds a warning about a field. The text continues the field's name.
+func (c checker) warn(field, text string) {
+	c.submitted.Warnings = append(c.submitted.Warnings, core.Warning{Path: field, Message: field + " " + text})
+}
+
 // check applies the rules that need no stored state. It also normalises timings (day in lower case, HH:MM:SS) and
 // languages.
-func check(o *Object, at core.Object, v *core.Violations) {
-	c := checker{at, v}
+func check(submitted *Submitted, at core.Object, v *core.Violations) {
+	c, o := checker{at, v, submitted}, &submitted.Object
 	c.refID(o.RefID)
 	c.text("name", o.Name, 1, maxShort)
 	c.text("city", o.City, 1, maxShort)
@@ -51,7 +58,7 @@ func check(o *Object, at core.Object, v *core.Violations) {
 	c.list("zip_codes", o.ZipCodes)
 	c.list("excluded_platforms", o.ExcludedPlatforms)
 	c.list("included_platforms", o.IncludedPlatforms)
-	c.translations(o.Translations)
+	o.Translations = c.translations(o.Translations)
 	c.platformData(o.PlatformData)
 	core.CheckHours("timings", o.Timings, c.fail)
 	core.CheckDates("special_timings", o.SpecialTimings, c.fail)
@@ -114,20 +121,24 @@ func (c checker) within(field string, degrees *float64, limit float64) {
 	}
 }
 
-func (c checker) translations(list []Translation) {
-	seen := map[string]bool{}
-	for i := range list {
-		t, field := &list[i], fmt.Sprintf("translations[%d]", i)
-		present, known := core.NormalizeLanguage(t.Language)
-		switch {
-		case !known:
-			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code, not "+core.Quote(t.Language))
-		case seen[present]:
-			c.fail(field+".language", "duplicate", "is given twice")
-		}
-		t.Language, seen[present] = present, true
+// translations checks translated names. It drops those of a language that an earlier one has.
+func (c checker) translations(list []Translation) []Translation {
+	unique := list[:0]
+	for i, t := range list {
+		field := fmt.Sprintf("translations[%d]", i)
+		c.text(field+".language", &t.Language, 1, maxShort)
 		c.text(field+".name", &t.Name, 1, maxShort)
+		stored, warning := core.ReadLanguage(t.Language)
+		if t.Language = stored; warning != "" {
+			c.warn(field+".language", warning)
+		}
+		if slices.ContainsFunc(unique, func(other Translation) bool { return other.Language == t.Language }) {
+			c.warn(field+".language", "is given twice, and the first translation is used")
+			continue
+		}
+		unique = append(unique, t)
 	}
+	return unique
 }
 
 func (c checker) platformData(list []PlatformData) {

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
@@ -64,9 +65,10 @@ func Decode(body []byte) (Request, error) {
 	failures := core.DecodeObjects(stores, func(i int) any { return &request.Stores[i].Object })
 	for i, raw := range stores {
 		at := core.Object{Array: "stores", Index: i}
-		object := &request.Stores[i].Object
-		request.Stores[i].Raw = raw
-		if failures[i] != nil {
+		submitted := &request.Stores[i]
+		object := &submitted.Object
+		submitted.Raw = raw
+		if failures[i] != nil && !submitted.decodeLenient() {
 			v.AddFailure(at, raw, failures[i])
 			continue
 		}
@@ -78,7 +80,51 @@ func Decode(body []byte) (Request, error) {
 				seen[at.RefID] = i
 			}
 		}
-		check(object, at, &v)
+		check(submitted, at, &v)
 	}
 	return request, v.Err()
+}
+
+// decodeUnchecked decodes the body of a stored request without checking its stores, to report them as failed. The
+// checks can have become stricter since the request was accepted. Only the ref_id of each store is decoded.
+func decodeUnchecked(body []byte) (Request, error) {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Request{}, err
+	}
+	stores := root.Stores.Elements(body)
+	named := make([]struct {
+		RefID string `json:"ref_id"`
+	}, len(stores))
+	failures := core.DecodeObjects(stores, func(i int) any { return &named[i] })
+	var v core.Violations
+	request := Request{Stores: make([]Submitted, len(stores))}
+	for i, raw := range stores {
+		request.Stores[i] = Submitted{Raw: raw, Object: Object{RefID: &named[i].RefID}}
+		if failures[i] != nil {
+			v.AddFailure(core.Object{Array: "stores", Index: i}, raw, failures[i])
+		}
+	}
+	return request, v.Err()
+}
+
+// optionalTexts are the fields that some clients send as false for none.
+var optionalTexts = []string{"contact_phone", "address"}
+
+// decodeLenient decodes a store that has false instead of texts, with a warning about each.
+func (s *Submitted) decodeLenient() bool {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(s.Raw, &members) != nil {
+		return false
+	}
+	replaced := core.ReplaceFalseTexts(members, optionalTexts)
+	object, err := json.Marshal(members, json.Deterministic(true))
+	if len(replaced) == 0 || err != nil ||
+		core.DecodeObjects([]jsontext.Value{object}, func(int) any { return &s.Object })[0] != nil {
+		return false
+	}
+	for _, field := range replaced {
+		s.Warnings = append(s.Warnings, core.Warning{Path: field, Message: field + " " + core.FalseText})
+	}
+	return true
 }

@@ -35,28 +35,35 @@ type Ingestor struct {
 
 // Run executes a bulk request (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	return i.execute(ctx, job, report, "", Decide)
-}
-
-// Fail ends a bulk request that could not be executed. It writes nothing, and the callback reports every store as
-// failed (job.Handler).
-func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
-	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.execute(ctx, job, func(int, int) {}, cause.Error(),
-		func(request Request, state State, _ func() int64) Plan {
-			return Failed(request, state, message)
-		})
-}
-
-func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, total int), failure string,
-	decide func(Request, State, func() int64) Plan,
-) error {
 	request, err := Decode(job.Body)
 	if err != nil {
 		return core.UnreadableRequest(err)
 	}
 	report(0, len(request.Stores))
-	err = i.Storage.Ingest(ctx, job, request, func(state State, newID func() int64) (IngestResult, error) {
+	err = i.ingest(ctx, job, request, "", Decide)
+	if err == nil {
+		report(len(request.Stores), len(request.Stores))
+	}
+	return err
+}
+
+// Fail ends a bulk request that could not be executed. It writes nothing, and the callback reports every store as
+// failed (job.Handler). It does not check the request, because a violation may be the cause.
+func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	request, err := decodeUnchecked(job.Body)
+	if err != nil {
+		return core.UnreadableRequest(err)
+	}
+	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
+	return i.ingest(ctx, job, request, cause.Error(), func(request Request, state State, _ func() int64) Plan {
+		return Failed(request, state, message)
+	})
+}
+
+func (i Ingestor) ingest(ctx context.Context, job core.Job, request Request, failure string,
+	decide func(Request, State, func() int64) Plan,
+) error {
+	return i.Storage.Ingest(ctx, job, request, func(state State, newID func() int64) (IngestResult, error) {
 		plan := decide(request, state, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {
@@ -72,10 +79,6 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 		}}, nil
 	})
-	if err == nil {
-		report(len(request.Stores), len(request.Stores))
-	}
-	return err
 }
 
 // summary returns the result that is stored with a plan's job: the counts, the first failed stores and the first

@@ -35,7 +35,7 @@ type Outcome struct {
 	Action  string // A added, U updated; for a failed store the attempted action
 	ID      int64  // 0 on error
 	Message string // the error; "" if there is none
-	// Warnings name the parts of the store that have no effect.
+	// Warnings name the parts of the store that have no effect, or were read otherwise than they were sent.
 	Warnings []core.Warning
 }
 
@@ -64,7 +64,9 @@ func Decide(request Request, state State, newID func() int64) Plan {
 	wrong, objects := make([]string, len(request.Stores)), make([]Object, len(request.Stores))
 	warnings := make([][]core.Warning, len(request.Stores))
 	for i, submitted := range request.Stores {
-		objects[i], warnings[i] = resolve(submitted.Object, state)
+		var resolved []core.Warning
+		objects[i], resolved = resolve(submitted.Object, state)
+		warnings[i] = slices.Concat(submitted.Warnings, resolved)
 		_, exists := state.Stores[*objects[i].RefID]
 		wrong[i] = firstProblem(objects[i], exists)
 	}

@@ -46,7 +46,7 @@ func (o Object) OpeningHours() core.OpeningHours {
 
 // Translation is the name of a store in one language.
 type Translation struct {
-	Language string `json:"language"` // ISO 639-1
+	Language string `json:"language"` // ISO 639-1, lower case
 	Name     string `json:"name"`
 }
 
@@ -65,8 +65,9 @@ type Slot = core.HoursSlot
 
 // Submitted is one store of a request, in raw and decoded form.
 type Submitted struct {
-	Raw    jsontext.Value
-	Object Object
+	Raw      jsontext.Value
+	Object   Object
+	Warnings []core.Warning // about what was read otherwise than it was sent
 }
 
 // Request is a bulk request that passed the structural checks.

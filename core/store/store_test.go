@@ -1,11 +1,13 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,12 +53,8 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 		"e-mail with a name": {one(`"notification_emails":["A <a@example.com>"]`), "stores[0].notification_emails[0]",
 			`e-mail`},
 		"empty zip code": {one(`"zip_codes":["94607",""]`), "stores[0].zip_codes[1]", `must not be empty`},
-		"language": {one(`"translations":[{"language":"eng","name":"x"}]`),
-			"stores[0].translations[0].language", `ISO 639-1`},
-		"unknown language": {one(`"translations":[{"language":"qx","name":"x"}]`), "stores[0].translations[0].language",
-			`ISO 639-1`},
-		"language twice": {one(`"translations":[{"language":"en","name":"x"},{"language":"EN","name":"y"}]`),
-			"stores[0].translations[1].language", `given twice`},
+		"blank language": {one(`"translations":[{"language":" ","name":"x"}]`),
+			"stores[0].translations[0].language", `must not be empty`},
 		"translation without name": {one(`"translations":[{"language":"en"}]`), "stores[0].translations[0].name",
 			`must not be empty`},
 		"platform without name": {one(`"platform_data":[{"url":"https://a.example"}]`),
@@ -108,9 +106,80 @@ func TestDecodeNormalizesTimings(t *testing.T) {
 }
 
 func TestDecodeNormalizesLanguages(t *testing.T) {
-	request, err := Decode([]byte(one(`"translations":[{"language":"HI","name":"x"},{"language":"iw","name":"y"}]`)))
+	request, err := Decode([]byte(one(`"translations":[{"language":"HI","name":"x"},{"language":"iw","name":"y"},` +
+		`{"language":"es_mx","name":"z"},{"language":"he","name":"again"},{"language":"QX","name":"q"}]`)))
 	require.NoError(t, err)
-	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}}, request.Stores[0].Object.Translations)
+	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}, {"es-MX", "z"}, {"qx", "q"}},
+		request.Stores[0].Object.Translations)
+	plan := Decide(request, State{}, func() int64 { return 1 })
+	require.Empty(t, plan.Outcomes[0].Warnings, "the store fails, because it has no city")
+	request.Stores[0].Object.City, request.Stores[0].Object.Name = new("C"), new("N")
+	plan = Decide(request, State{}, func() int64 { return 1 })
+	require.Equal(t, []core.Warning{
+		{Path: "translations[2].language",
+			Message: `translations[2].language has a region, and is stored as "es-MX"`},
+		{Path: "translations[3].language",
+			Message: "translations[3].language is given twice, and the first translation is used"},
+		{Path: "translations[4].language", Message: `translations[4].language is not a two-letter ISO 639-1 code, ` +
+			`and "QX" is stored unchanged`},
+	}, plan.Outcomes[0].Warnings)
+}
+
+func TestFalseTextsAreReadAsEmpty(t *testing.T) {
+	request, err := Decode([]byte(one(`"name":"N","address":false,"contact_phone":false`)))
+	require.NoError(t, err)
+	o := request.Stores[0].Object
+	require.Equal(t, []string{"N", "", ""}, []string{*o.Name, *o.Address, *o.ContactPhone})
+	require.Equal(t, []core.Warning{
+		{Path: "contact_phone", Message: "contact_phone is false, and is read as empty"},
+		{Path: "address", Message: "address is false, and is read as empty"}}, request.Stores[0].Warnings)
+	for _, body := range []string{one(`"name":false`), one(`"address":false,"city":1`), one(`"address":true`)} {
+		_, err := Decode([]byte(body))
+		require.Equal(t, core.Invalid, core.CodeOf(err), body)
+	}
+}
+
+// oneJobStorage is the Storage of a job, with a state.
+type oneJobStorage struct {
+	state  State
+	result IngestResult
+}
+
+func (s *oneJobStorage) Ingest(_ context.Context, _ core.Job, _ Request,
+	decide func(State, func() int64) (IngestResult, error)) (err error) {
+	s.result, err = decide(s.state, func() int64 { return 1 })
+	return err
+}
+
+func TestUnreadableRequestReportsEveryStore(t *testing.T) {
+	storage := &oneJobStorage{state: State{Stores: map[string]Existing{"old": {ID: 7}}}}
+	i := Ingestor{Storage: storage, Clock: core.NewSystemClock(nil)}
+	job := core.Job{ID: core.NewID(time.Now()),
+		Body: []byte(`{"stores":[{"ref_id":"old","min_pickup_time":"later a text"},{"ref_id":"new","name":""}]}`)}
+	err := i.Run(t.Context(), job, func(int, int) {})
+	require.ErrorAs(t, err, new(core.FinalError))
+	require.Empty(t, storage.result.Event.Body, "nothing was stored")
+
+	require.NoError(t, i.Fail(t.Context(), job, err))
+	require.Contains(t, storage.result.Failure, "reading a stored request")
+	require.Empty(t, storage.result.Changes)
+	eventtest.Check(t, core.StoreCreation, storage.result.Event.Body)
+	var body struct {
+		Stats  Stats
+		Stores []struct {
+			Status struct {
+				Action  string `json:"action"`
+				Error   bool   `json:"error"`
+				Message string `json:"err_msg"`
+			} `json:"upipr_status"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(storage.result.Event.Body, &body))
+	require.Equal(t, Stats{Errors: 2}, body.Stats)
+	for n, action := range []string{"U", "A"} {
+		require.Equal(t, action, body.Stores[n].Status.Action)
+		require.Contains(t, body.Stores[n].Status.Message, "the hub could not process the request")
+	}
 }
 
 func TestDecodeAcceptsValidStores(t *testing.T) {

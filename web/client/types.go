@@ -1284,7 +1284,7 @@ type Store struct {
 	RefID              string                `json:"ref_id"`                       // Your identifier of the store
 	SpecialTimings     []StoreSpecialTimings `json:"special_timings,omitzero"`     // Opening hours of dates, such as holidays
 	Timings            []StoreTimings        `json:"timings,omitzero"`             // Opening hours
-	Translations       []StoreTranslations   `json:"translations,omitzero"`        // Names in other languages, each language once
+	Translations       []StoreTranslations   `json:"translations,omitzero"`        // Names in other languages
 	ZipCodes           []string              `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
 }
 
@@ -1344,7 +1344,7 @@ type StoreTimingsSlots struct {
 
 // StoreTranslations is described in the API reference.
 type StoreTranslations struct {
-	Language string `json:"language"` // A two-letter code of ISO 639-1
+	Language string `json:"language"` // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
 	Name     string `json:"name"`     // The name in that language
 }
 
@@ -1554,7 +1554,7 @@ type StoredStoreTimingsSlots struct {
 
 // StoredStoreTranslations is described in the API reference.
 type StoredStoreTranslations struct {
-	Language string `json:"language"` // A two-letter code of ISO 639-1
+	Language string `json:"language"` // A two-letter code of ISO 639-1, with a region if one was sent
 	Name     string `json:"name"`     // The name in that language
 }
 

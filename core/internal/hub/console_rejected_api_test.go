@@ -59,7 +59,8 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		for _, words := range append(c.shown, c.id, "Rejected") {
 			require.Contains(t, shown, words)
 		}
-		require.Contains(t, page(list+"?id="+c.id), "orders/refused/?id="+c.id, "where it would be, had it come")
+		require.Contains(t, html.UnescapeString(page(list+"?id="+c.id)),
+			"orders/refused/?fault=order&id="+c.id+"&state=missing", "where it would be, had it come")
 	}
 	require.Equal(t, shell.BusinessLink(f.tenant.ID, refused+"?store=NOWHERE-7"),
 		sam.get(t, shell.SearchPath+"?q=NOWHERE-7").header.Get("Location"))
@@ -110,6 +111,7 @@ func TestOrdersOfAQuarantinedPluginAreOnRecord(t *testing.T) {
 	require.Equal(t, 200, f.callBack("b", "order", key, `{"orderId":"B-1","dish":"dal"}`).status)
 	require.Contains(t, page(""), missed(2))
 	require.Contains(t, page(list), "Accepted later")
+	require.NotContains(t, page(list+"&state=missing"), "Accepted later")
 	again := f.callBack("b", "order", key, `{"orderId":"B-1","dish":"naan"}`)
 	require.Equal(t, 200, again.status)
 	require.Contains(t, page(fmt.Sprintf("orders/%v/", again.body["order_id"])), "item naan added; item dal removed")

@@ -78,7 +78,8 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 			f.ok("PUT", fmt.Sprintf("%s%v/", webhooksRoute, hook["webhook_id"]), `{"active":false}`)
 		}
 	}
-	first, second := f.order("b", "B-1", ""), f.order("b", "B-2", "")
+	first, second, cancelled := f.order("b", "B-1", ""), f.order("b", "B-2", ""), f.order("b", "B-3", "")
+	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, cancelled), `{"new_status":"Cancelled"}`)
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
 	send := func() apiResponse {
 		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/send/"), withReason(nil))
@@ -98,6 +99,12 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 		require.Contains(t, listed, fmt.Sprintf("orders/%d/", id))
 	}
 	require.NotContains(t, page("orders/"), button)
+
+	require.Contains(t, page(fmt.Sprintf("orders/%d/", first)), fmt.Sprintf("orders/%d/send/", first))
+	sendCancelled := fmt.Sprintf("orders/%d/send/", cancelled)
+	require.NotContains(t, page(fmt.Sprintf("orders/%d/", cancelled)), sendCancelled)
+	require.Equal(t, http.StatusConflict,
+		sam.post(t, shell.BusinessLink(f.tenant.ID, sendCancelled), withReason(nil)).status)
 	done := send()
 	require.Equal(t, http.StatusSeeOther, done.status)
 	require.Contains(t, done.header.Get("Location"), "/jobs/")

@@ -38,6 +38,27 @@ func TestResultOfEarlierLeaseEndsNoLaterOne(t *testing.T) {
 	require.NotEqual(t, first[0].ID, next[0].ID)
 }
 
+func TestFailedClaimOfCallsReturnsItsLeases(t *testing.T) {
+	d := newRiderHarness(t)
+	for n := 1; ; n++ {
+		require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ann", Phone: "1"}))
+		broken := pgtest.BreakAt(d.db, n)
+		batch, err := d.calls.Claim(t.Context(), me, queue.Capacity{Items: 9, OtherKeys: 9},
+			d.clock.Now().Add(20*time.Second))
+		if !broken() {
+			require.Greater(t, n, 3)
+			return
+		}
+		if err == nil { // only the next due time is missing
+			require.Len(t, batch.Items, 1)
+		}
+		require.NoError(t, d.calls.Release(t.Context(), me, batch.Items))
+		claimed := d.claim(other)
+		require.Len(t, claimed, 1, "statement %d", n)
+		d.finish(other, d.done(claimed[0]))
+	}
+}
+
 func TestUnrecordableResultFailsOnlyItsCall(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)

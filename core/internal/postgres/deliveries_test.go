@@ -330,8 +330,7 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	for _, part := range [][]webhook.Result{results[:2], results} { // the response to the first COMMIT was lost
 		_, err = queue.Finish(ctx, owner, part, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 		require.NoError(t, err)
-		batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20),
-			now.Add(time.Minute))
+		batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20), now.Add(2*time.Minute))
 		require.NoError(t, err)
 		require.Len(t, batch.Items, 3-len(part), "the next attempt is claimed once")
 	}

@@ -321,6 +321,29 @@ func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 	}
 }
 
+func TestFailedClaimReturnsItsLeasesForRelease(t *testing.T) {
+	c, ctx := newOrderingHarness(t), context.Background()
+	queue := deliveriesdb.New(c.db)
+	for n := 1; ; n++ {
+		first, second := fmt.Sprintf("%d/1", n), fmt.Sprintf("%d/2", n)
+		c.publish(int64(n), 1, 2)
+		broken := pgtest.BreakAt(c.db, n)
+		batch, err := queue.Claim(ctx, core.ID{1}, claimUpTo(512, 1<<20), c.clock.Now().Add(20*time.Second))
+		if !broken() {
+			require.Greater(t, n, 5)
+			return
+		}
+		if err == nil { // only the next due time is missing
+			require.Len(t, batch.Items, 1)
+		}
+		require.NoError(t, queue.Release(ctx, core.ID{1}, batch.Items))
+		owner, claimed := c.requireClaimable(first)
+		c.finish(owner, webhook.Delivered, claimed[first])
+		owner, claimed = c.requireClaimable(second)
+		c.finish(owner, webhook.Delivered, claimed[second])
+	}
+}
+
 func TestSweepUnblocksDeliveriesWithoutAPredecessor(t *testing.T) {
 	c, ctx := newOrderingHarness(t), context.Background()
 	c.publish(1, 1, 2, 3)

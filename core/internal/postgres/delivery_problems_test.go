@@ -52,6 +52,30 @@ func (c *deliveryHarness) problems(f console.ProblemFilter) []console.Problem {
 	return list
 }
 
+func TestExpiredLeaseDoesNotEndTheNextOne(t *testing.T) {
+	c, ctx, owner := newDeliveryHarness(t), context.Background(), core.ID{1}
+	c.publish(1)
+	claim := func() []webhook.Delivery {
+		batch, err := c.queue.Claim(ctx, owner, claimUpTo(512, 1<<20), c.clock.Now().Add(20*time.Second))
+		require.NoError(t, err)
+		return batch.Items
+	}
+	earlier := claim()
+	require.Len(t, earlier, 1)
+	c.clock.Advance(20 * time.Second)
+	later := claim()
+	require.Len(t, later, 1, "the same owner leases it again")
+
+	c.endWith(webhook.Failed, webhook.Status, 500, owner, earlier...)
+	require.Empty(t, c.problems(console.ProblemFilter{}))
+	c.endWith(webhook.Pending, webhook.Status, 500, owner, earlier...)
+	require.NoError(t, c.queue.Release(ctx, owner, earlier))
+	require.Empty(t, claim(), "the later lease is held")
+	c.endWith(webhook.Failed, webhook.Status, 503, owner, later...)
+	require.Equal(t, 503, c.problems(console.ProblemFilter{})[0].Status)
+	requireQueueEmpty(t, c.db)
+}
+
 func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
 	other := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://POS.example/other")

@@ -14,7 +14,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -112,6 +114,50 @@ func TestOrderRetrySendsOrdersThatHadNoWebhook(t *testing.T) {
 		require.Equal(t, 1, times, id)
 		require.Equal(t, 2, ids(c.failing)[id], "only the webhook that rejected it gets it again")
 	}
+}
+
+func TestOrderRetrySkipsCancelledOrders(t *testing.T) {
+	c := newOrderRetryHarness(t)
+	c.place(t, 3) // without a webhook
+	cancel := func(n int) {
+		_, _, err := ordersdb.New(c.db).Cancel(context.Background(), c.business,
+			order.Cancellation{Platform: "web", PlatformOrderID: fmt.Sprint(n)})
+		require.NoError(t, err)
+	}
+	cancel(0)
+	c.subscribe(t, c.failing)
+	require.JSONEq(t, `{"retried":2,"failed":2}`, c.retry(t))
+	cancel(1) // after its delivery has failed
+	require.JSONEq(t, `{"retried":1,"failed":1}`, c.retry(t))
+}
+
+func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {
+	ctx, c := context.Background(), newOrderRetryHarness(t)
+	c.place(t, 2)
+	c.subscribe(t, c.accepting)
+	now := c.db.Clock().Now()
+	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Second)}
+	work, err := webhook.RetryRequest{TimeRange: window}.Job(c.business, now)
+	require.NoError(t, err)
+	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))
+	claimed, _, err := jobs.New(c.db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	retries := deliveries.NewOrderRetries(c.db)
+	require.NoError(t, retries.Select(ctx, claimed[0], window))
+
+	_, _, err = ordersdb.New(c.db).Cancel(ctx, c.business, order.Cancellation{Platform: "web", PlatformOrderID: "1"})
+	require.NoError(t, err)
+	_, err = retries.Resend(ctx, claimed[0], core.ID{}, 10)
+	require.NoError(t, err)
+	eventually(t, "the deliveries", func() bool {
+		waiting, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
+		require.NoError(t, err)
+		return len(waiting) == 0
+	})
+	require.Len(t, ids(c.accepting), 1)
+	tally, err := retries.Tally(ctx, claimed[0])
+	require.NoError(t, err)
+	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1, Responded: 1}, tally)
 }
 
 func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {

@@ -53,10 +53,12 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		claimed = append(claimed, c)
 		return err
 	}); err != nil {
+		batch.Items = claimed
 		return batch, fmt.Errorf("claiming calls: %w", err)
 	}
 	if len(claimed) > 0 {
 		if batch.Items, err = q.load(ctx, owner, claimed); err != nil {
+			batch.Items = claimed
 			return batch, err
 		}
 	}

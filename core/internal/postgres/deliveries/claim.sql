@@ -312,3 +312,13 @@ WHERE queue.webhook_id = disabled.id
     AND queue.owner = ?owner
     AND queue.business_id = claimed.business_id
     AND queue.id = claimed.id
+
+-- name: release
+-- Returns leased deliveries to the queue.
+UPDATE delivery_queue queue
+SET available_at = due_at, owner = NULL
+FROM unnest(?businesses::bigint[], ?ids::uuid[], ?leased_to::timestamptz[]) AS lease (business_id, id, leased_to)
+WHERE queue.business_id = lease.business_id
+    AND queue.id = lease.id
+    AND queue.owner = ?owner
+    AND queue.available_at = lease.leased_to

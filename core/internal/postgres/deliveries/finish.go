@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -24,7 +23,7 @@ const attemptColumns = `business_id, delivery_id, n, started_at, url, request_he
 
 // Finish records a batch of attempts and updates their deliveries. A success counts even
 // after its lease has expired. A failure counts only while the lease is held, because
-// otherwise another replica retries.
+// otherwise another attempt follows.
 //
 // One result that the database rejects must not prevent the others from being recorded. The
 // batch is halved until that result is alone; it is then recorded without the response.
@@ -153,17 +152,16 @@ func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, re
 		return 0, nil
 	}
 	n := len(results)
-	businesses, statuses := make([]int64, n), make([]int64, n)
-	ids, urls, states := make([]string, n), make([]string, n), make([]string, n)
+	ended := make([]webhook.Delivery, n)
+	urls, states, statuses := make([]string, n), make([]string, n), make([]int64, n)
 	for i, r := range results {
-		businesses[i], ids[i], urls[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), r.Attempt.URL
-		states[i], statuses[i] = string(r.State), int64(r.Attempt.Status)
+		ended[i], urls[i], states[i], statuses[i] = r.Delivery, r.Attempt.URL, string(r.State), int64(r.Attempt.Status)
 	}
-	query, err := q.db.Prepare(ctx, tx, queries.Get("move_to_history"), postgres.Args{
-		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "urls": postgres.Array(urls),
-		"states": postgres.Array(states), "statuses": postgres.Array(statuses), "problems": postgres.Array(problems),
-		"owner": owner, "now": q.db.Clock().Now(),
-	})
+	args := leaseArgs(owner, ended)
+	args["urls"], args["states"], args["statuses"] = postgres.Array(urls), postgres.Array(states),
+		postgres.Array(statuses)
+	args["problems"], args["now"] = postgres.Array(problems), q.db.Clock().Now()
+	query, err := q.db.Prepare(ctx, tx, queries.Get("move_to_history"), args)
 	if err != nil {
 		return 0, err
 	}
@@ -181,17 +179,13 @@ func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID,
 	if len(results) == 0 {
 		return 0, nil
 	}
-	businesses, ids, due := make([]int64, len(results)), make([]string, len(results)), make([]string, len(results))
-	before := make([]int64, len(results)) // a repeated result must not end the lease of the next attempt
+	retried, due := make([]webhook.Delivery, len(results)), make([]string, len(results))
 	for i, r := range results {
-		businesses[i], ids[i], before[i] = int64(r.Delivery.Business), r.Delivery.ID.String(),
-			int64(r.Delivery.Attempts)
-		due[i] = r.RetryAt.UTC().Format(time.RFC3339Nano)
+		retried[i], due[i] = r.Delivery, r.RetryAt.UTC().Format(time.RFC3339Nano)
 	}
-	done, err := tx.ExecContext(ctx, queries.With("set_retries", postgres.Args{
-		"businesses": pgdialect.Array(businesses), "ids": pgdialect.Array(ids), "due": pgdialect.Array(due),
-		"attempts": pgdialect.Array(before), "owner": owner,
-	}))
+	args := leaseArgs(owner, retried)
+	args["due"] = postgres.Array(due)
+	done, err := tx.ExecContext(ctx, queries.With("set_retries", args))
 	if err != nil {
 		return 0, fmt.Errorf("scheduling retries: %w", err)
 	}

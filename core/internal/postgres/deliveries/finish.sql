@@ -1,14 +1,14 @@
 -- name: move_to_history
 -- prepare: businesses bigint[], ids uuid[], urls text[], states text[], statuses smallint[], problems bigint[]
--- prepare: owner uuid, now timestamptz
+-- prepare: leased_to timestamptz[], owner uuid, now timestamptz
 -- Moves ended deliveries from the queue to the history. A success counts without the lease.
 WITH removed AS (
     DELETE FROM delivery_queue queue
-    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses, ?problems)
-        AS ended (business_id, id, url, state, status, problem_id)
+    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses, ?problems, ?leased_to)
+        AS ended (business_id, id, url, state, status, problem_id, leased_to)
     WHERE queue.business_id = ended.business_id
         AND queue.id = ended.id
-        AND (ended.state = 'delivered' OR queue.owner = ?owner)
+        AND (ended.state = 'delivered' OR queue.owner = ?owner AND queue.available_at = ended.leased_to)
     RETURNING
         queue.business_id,
         queue.id,
@@ -31,7 +31,7 @@ FROM removed
 -- Finds or records the problems of failed deliveries, in the order of the key. A problem that was recorded lately, by
 -- the same webhooks, is only read, so that batches do not wait for each other.
 WITH
--- The failed deliveries that the owner holds. The lock keeps others from claiming them before they end.
+-- The failed deliveries whose lease is held. The lock keeps others from claiming them before they end.
 held AS MATERIALIZED (
     SELECT
         queue.business_id,
@@ -39,10 +39,19 @@ held AS MATERIALIZED (
         result.server,
         result.error_class,
         result.status
-    FROM unnest(?businesses::bigint[], ?deliveries::uuid[], ?servers::text[], ?classes::text[], ?statuses::smallint[])
-        AS result (business_id, id, server, error_class, status)
+    FROM unnest(
+        ?businesses::bigint[],
+        ?ids::uuid[],
+        ?servers::text[],
+        ?classes::text[],
+        ?statuses::smallint[],
+        ?leased_to::timestamptz[]
+    ) AS result (business_id, id, server, error_class, status, leased_to)
     JOIN delivery_queue queue
-        ON queue.business_id = result.business_id AND queue.id = result.id AND queue.owner = ?owner
+        ON queue.business_id = result.business_id
+        AND queue.id = result.id
+        AND queue.owner = ?owner
+        AND queue.available_at = result.leased_to
     ORDER BY queue.business_id, queue.id
     FOR UPDATE OF queue
 ),
@@ -87,7 +96,7 @@ SELECT business_id, server, error_class, status, id
 FROM recorded
 
 -- name: set_retries
--- Schedules the next attempts. The number of attempts keeps a repeated result from ending the lease of the next one.
+-- Schedules the next attempts. The end of the lease keeps a repeated result from ending the lease of the next one.
 UPDATE delivery_queue queue
 SET
     attempts = queue.attempts + 1,
@@ -95,12 +104,12 @@ SET
     available_at = retry.due_at,
     owner = NULL,
     manual = false
-FROM unnest(?businesses::bigint[], ?ids::uuid[], ?due::timestamptz[], ?attempts::smallint[])
-    AS retry (business_id, id, due_at, attempts)
+FROM unnest(?businesses::bigint[], ?ids::uuid[], ?due::timestamptz[], ?leased_to::timestamptz[])
+    AS retry (business_id, id, due_at, leased_to)
 WHERE queue.business_id = retry.business_id
     AND queue.id = retry.id
     AND queue.owner = ?owner
-    AND queue.attempts = retry.attempts
+    AND queue.available_at = retry.leased_to
 
 -- name: lock_circuits
 -- prepare: endpoints bigint[]

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -32,8 +33,8 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 	return done, err
 }
 
-// Resend makes the next selected deliveries after an id due now. It deselects those that were accepted meanwhile or
-// whose webhook was switched off. The id keeps it from reading all earlier rows.
+// Resend makes the next selected deliveries after an id due now. It deselects those that were accepted meanwhile, whose
+// webhook was switched off, or whose order was cancelled. The id keeps it from reading all earlier rows.
 func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
 	limit int) (last core.ID, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
@@ -51,8 +52,17 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 			return nil
 		}
 		last = ids[n-1]
+		var remaining []core.ID
+		if err := tx.NewRaw(queries.With("deselect_cancelled", postgres.Args{
+			"business": work.Business, "reference": work.ID, "ids": postgres.Array(ids), "cancelled": order.Cancelled,
+		})).Scan(ctx, &remaining); err != nil {
+			return fmt.Errorf("deselecting cancelled orders: %w", err)
+		}
+		if len(remaining) == 0 {
+			return nil
+		}
 		if _, err := New(r.db).resend(ctx, tx,
-			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
+			resending{business: work.Business, ids: remaining, end: webhook.Failed, manual: true}); err != nil {
 			return err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -21,8 +22,9 @@ type OrderRetries struct{ followedResends }
 func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{followedResends{db}} }
 
 // Select fixes what the job resends: deliveries without a 2xx of orders placed in the window,
-// to active webhooks. It skips first attempts that are running. Orders that no webhook
-// accepted and no active one received go to the webhooks that are active now.
+// to active webhooks. It skips first attempts that are running. It also skips cancelled orders, because their receiver
+// may already have the cancellation. Orders that no webhook accepted and no active one received go to the webhooks
+// that are active now.
 func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
 	return r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
@@ -39,6 +41,7 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
 			"business": work.Business, "from": window.From, "to": window.To, "event_type": core.OrderPlaced,
 			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
+			"cancelled": order.Cancelled,
 		})).Scan(ctx, &unrouted)
 		if err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)

@@ -32,8 +32,9 @@ const problemInterval = 10 * time.Second
 func (q Store) recordProblems(ctx context.Context, tx bun.Conn, owner core.ID,
 	results []webhook.Result) ([]int64, error) {
 	ids, keys := make([]int64, len(results)), make([]problemKey, len(results))
-	var businesses, statuses []int64
-	var deliveries, servers, classes []string
+	var failed []webhook.Delivery
+	var statuses []int64
+	var servers, classes []string
 	for i, r := range results {
 		if r.State != webhook.Failed {
 			continue
@@ -41,24 +42,21 @@ func (q Store) recordProblems(ctx context.Context, tx bun.Conn, owner core.ID,
 		key := problemKey{r.Delivery.Business, webhook.Host(r.Attempt.URL), string(r.Attempt.ErrorClass),
 			r.Attempt.Status}
 		keys[i] = key
-		businesses, servers = append(businesses, int64(key.BusinessID)), append(servers, key.Server)
+		failed, servers = append(failed, r.Delivery), append(servers, key.Server)
 		classes, statuses = append(classes, key.ErrorClass), append(statuses, int64(key.Status))
-		deliveries = append(deliveries, r.Delivery.ID.String())
 	}
-	if len(businesses) == 0 {
+	if len(failed) == 0 {
 		return ids, nil
 	}
-	now := q.db.Clock().Now()
+	now, args := q.db.Clock().Now(), leaseArgs(owner, failed)
+	args["servers"], args["classes"], args["statuses"] = postgres.Array(servers), postgres.Array(classes),
+		postgres.Array(statuses)
+	args["now"], args["recent"] = now, now.Add(-problemInterval)
 	var rows []struct {
 		problemKey `bun:",extend"`
 		ID         int64 `bun:"id"`
 	}
-	if err := tx.NewRaw(queries.With("record_problems", postgres.Args{
-		"businesses": postgres.Array(businesses), "servers": postgres.Array(servers),
-		"classes": postgres.Array(classes), "statuses": postgres.Array(statuses),
-		"deliveries": postgres.Array(deliveries), "owner": owner, "now": now,
-		"recent": now.Add(-problemInterval),
-	})).Scan(ctx, &rows); err != nil {
+	if err := tx.NewRaw(queries.With("record_problems", args)).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("recording the problems of failed deliveries: %w", err)
 	}
 	byKey := make(map[problemKey]int64, len(rows))

@@ -61,11 +61,11 @@ WHERE business_id = ?business
 -- Chooses the deliveries that an order retry sends. Returns the orders that no webhook accepted and no active
 -- one received.
 WITH
--- The events of the orders placed in the window.
+-- The events of the orders placed in the window and not cancelled since.
 placed AS MATERIALIZED (
     SELECT placed_event
     FROM orders
-    WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to
+    WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to AND state <> ?cancelled
 ),
 -- The deliveries of such events, in the queue and in the history.
 sends AS MATERIALIZED (
@@ -104,6 +104,48 @@ WHERE NOT EXISTS (
     FROM sends
     WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
 )
+
+-- name: deselect_cancelled
+-- Deselects orders that were cancelled since they were chosen, and returns the chosen deliveries that remain. It locks
+-- their orders, so that a later cancellation is sent after them.
+WITH
+chosen AS MATERIALIZED (
+    SELECT
+        resend.delivery_id,
+        (
+            SELECT order_id
+            FROM events
+            WHERE id = resend.event_id AND business_id = resend.business_id
+            LIMIT 1
+        ) AS order_id
+    FROM followed_resends resend
+    WHERE resend.business_id = ?business
+        AND resend.reference = ?reference
+        AND resend.delivery_id = ANY (?ids::uuid[])
+),
+cancelled AS MATERIALIZED (
+    SELECT locked.id
+    FROM (
+        SELECT id, state
+        FROM orders
+        WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM chosen))
+        ORDER BY id
+        FOR SHARE
+    ) locked
+    WHERE locked.state = ?cancelled
+),
+deselected AS (
+    DELETE FROM followed_resends resend
+    USING chosen
+    WHERE resend.business_id = ?business
+        AND resend.reference = ?reference
+        AND resend.delivery_id = chosen.delivery_id
+        AND chosen.order_id IN (SELECT id FROM cancelled)
+)
+SELECT delivery_id
+FROM chosen
+WHERE order_id IS NULL OR order_id NOT IN (SELECT id FROM cancelled)
+ORDER BY delivery_id
 
 -- name: choose_problem_resends
 -- Chooses the failed deliveries of a problem.

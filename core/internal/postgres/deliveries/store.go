@@ -78,14 +78,16 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		"from": from,
 	}})
 	if err != nil {
+		batch.Items = leases(rows, until)
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
 	}
-	batch.More = len(rows) >= capacity.Items
 	if len(rows) > 0 {
 		if batch.Items, err = q.loadStartable(ctx, owner, rows, until); err != nil {
+			batch.Items = leases(rows, until)
 			return batch, err
 		}
 	}
+	batch.More = len(rows) >= capacity.Items
 	if !batch.More {
 		batch.NextDue, err = q.nextDue(ctx, capacity.Busy, largest)
 	}
@@ -180,12 +182,12 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		}
 	}
 	if len(off) > 0 {
-		if err := q.hold(ctx, owner, off); err != nil {
+		if err := q.hold(ctx, owner, off, until); err != nil {
 			return nil, err
 		}
 	}
 	if len(changed) > 0 {
-		if err := release(ctx, q.db.Bun(), owner, changed); err != nil {
+		if err := release(ctx, q.db.Bun(), owner, leases(changed, until)); err != nil {
 			return nil, err
 		}
 	}
@@ -281,7 +283,7 @@ func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.Queu
 // hold holds deliveries of switched-off subscriptions. The lock on the subscription serializes this
 // with switching it on, so that no delivery of an active one stays held. Deliveries of a
 // subscription that was switched on meanwhile are requeued.
-func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
+func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow, until time.Time) error {
 	webhooks := make([]int64, len(rows))
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
@@ -292,7 +294,7 @@ func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) 
 		})); err != nil {
 			return fmt.Errorf("holding deliveries: %w", err)
 		}
-		if err := release(ctx, tx, owner, rows); err != nil {
+		if err := release(ctx, tx, owner, leases(rows, until)); err != nil {
 			return err
 		}
 		return q.unblockAfter(ctx, tx, rows)
@@ -301,27 +303,44 @@ func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) 
 
 // Release requeues leased deliveries with their due times unchanged.
 func (q Store) Release(ctx context.Context, owner core.ID, deliveries []webhook.Delivery) error {
-	rows, probes := make([]outbox.QueueRow, len(deliveries)), []int64{}
-	for i, d := range deliveries {
-		rows[i] = outbox.QueueRow{BusinessID: d.Business, ID: d.ID}
+	var probes []int64
+	for _, d := range deliveries {
 		if d.Probe {
 			probes = append(probes, d.Endpoint)
 		}
 	}
-	if err := release(ctx, q.db.Bun(), owner, rows); err != nil {
+	if err := release(ctx, q.db.Bun(), owner, deliveries); err != nil {
 		return err
 	}
 	return q.probeNow(ctx, probes)
 }
 
-func release(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.QueueRow) error {
-	_, err := in.ExecContext(ctx,
-		`UPDATE delivery_queue queue SET available_at = due_at, owner = NULL
-		FROM ?0 AS given (id, business_id, endpoint, ordering_key, sequence)
-		WHERE queue.business_id = given.business_id AND queue.id = given.id AND queue.owner = ?1`,
-		outbox.RowsTable(rows), owner)
-	if err != nil {
+func release(ctx context.Context, in bun.IDB, owner core.ID, deliveries []webhook.Delivery) error {
+	if _, err := in.ExecContext(ctx, queries.With("release", leaseArgs(owner, deliveries))); err != nil {
 		return fmt.Errorf("releasing deliveries: %w", err)
 	}
 	return nil
+}
+
+// leases returns claimed rows as deliveries that can only be released.
+func leases(rows []outbox.QueueRow, until time.Time) []webhook.Delivery {
+	deliveries := make([]webhook.Delivery, len(rows))
+	for i, row := range rows {
+		deliveries[i] = webhook.Delivery{ID: row.ID, Business: row.BusinessID, Endpoint: row.Endpoint,
+			LeasedUntil: until, Probe: row.Probe}
+	}
+	return deliveries
+}
+
+// leaseArgs returns the leases of deliveries as arguments. A lease that ended may be held again, even by the same
+// owner, so its end is a part of it.
+func leaseArgs(owner core.ID, deliveries []webhook.Delivery) postgres.Args {
+	n := len(deliveries)
+	businesses, ids, ends := make([]int64, n), make([]string, n), make([]string, n)
+	for i, d := range deliveries {
+		businesses[i], ids[i] = int64(d.Business), d.ID.String()
+		ends[i] = d.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
+	}
+	return postgres.Args{"owner": owner, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
+		"leased_to": postgres.Array(ends)}
 }
