@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hostile"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/valyala/fasthttp"
 )
 
 const (
@@ -58,7 +59,7 @@ func measureAbuse(r *run) {
 func abuseFigure(kind hostile.Kind) string { return "abuse/" + kind.Name }
 
 // abuseSettings limit attackers by their address.
-var abuseSettings = []string{"SERVERY_TRUSTED_PROXIES=::1/128"}
+var abuseSettings = []string{"SERVERY_TRUSTED_PROXIES", "::1/128"}
 
 // processorSeconds is the processor time that the machine has used.
 func processorSeconds() float64 {
@@ -74,7 +75,7 @@ func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
 	var failed atomic.Int64
 	body := a.next(n)
 	took := a.atRate(goodRate, n, func(i int) {
-		if a.orders.try(body(i)) != nil {
+		if a.orders.send(fasthttp.MethodPost, "", body(i)) != nil {
 			failed.Add(1)
 		}
 	})
@@ -86,7 +87,7 @@ func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
 // measure adds the figure of one kind of attack. It gives the attack a hub without the memory and the jobs of the one
 // before. The median of several rounds counts, because others use the machine too.
 func (a *abuse) measure(kind hostile.Kind) {
-	a.hub.stop()
+	a.hub.stop(a.fixture)
 	a.hub = a.startHub(abuseSettings...)
 	a.connect()
 	a.place(a.orders, warmOrders)
@@ -96,7 +97,7 @@ func (a *abuse) measure(kind hostile.Kind) {
 		one := a.attack(kind)
 		burn := a.startChild("burn", "--busy", fmt.Sprintf("%fs", one.busy), "--for", a.span.String())
 		control, _ := a.takeOrders(0)
-		check(burn.wait())
+		verify(burn.Wait() == 0, "using the processors failed")
 		attacks, controls = append(attacks, one.p99), append(controls, control)
 		refused, busy, peak = refused+one.refused, busy+one.busy, max(peak, a.hub.peak())
 		for outcome, n := range one.outcomes {
@@ -118,8 +119,8 @@ type attacked struct {
 
 // attack takes orders during an attack.
 func (a *abuse) attack(kind hostile.Kind) (under attacked) {
-	attackers := a.startChild("attack", "--kind", kind.Name, "--address", a.hub.host(), "--count",
-		fmt.Sprint(hostileRequests), "--for", a.span.String(), "--authorization", a.attacker.Authorization)
+	attackers := a.startChild("attack", "--kind", kind.Name, "--address", strings.TrimPrefix(a.hub.URL, "http://"),
+		"--count", fmt.Sprint(hostileRequests), "--for", a.span.String(), "--authorization", a.attacker.Authorization)
 	before := processorSeconds()
 	watching, stop := context.WithCancel(a.ctx)
 	defer stop()
@@ -127,7 +128,7 @@ func (a *abuse) attack(kind hostile.Kind) (under attacked) {
 		_ = attempt(func() { a.hub.limitMemory(watching, attackers) }) // fails if the hub has ended
 	}()
 	under.p99, under.refused = a.takeOrders(math.MaxInt)
-	verify(json.NewDecoder(attackers.out).Decode(&under.outcomes) == nil && attackers.wait() == nil,
+	verify(json.NewDecoder(attackers.out).Decode(&under.outcomes) == nil && attackers.Wait() == 0,
 		"the attack ended early, with the hub at %.0f MB at most (%.0f MB end it); %d orders were refused",
 		a.hub.peak(), enoughMemory, under.refused)
 	under.busy = max(processorSeconds()-before-a.quiet, 0)
@@ -138,7 +139,7 @@ func (a *abuse) attack(kind hostile.Kind) (under attacked) {
 func (h *hub) limitMemory(ctx context.Context, attackers *child) {
 	for pause(ctx, 50*time.Millisecond) == nil {
 		if h.resident() > enoughMemory {
-			_ = attackers.kill()
+			attackers.Kill()
 		}
 	}
 }

@@ -166,13 +166,12 @@ type riders struct {
 }
 
 func (f *fixture) riders() *riders {
-	const path = "/ext/api/v1/generic/pos/rider-"
-	who, host := f.business("US"), f.hub.host()
+	who, api := f.business("US"), f.hub.URL+"/ext/api/v1/generic/pos/rider-"
 	f.simulateAggregator(who.ID)
 	f.post(who, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`,
 		shopStore), 1, 0)
-	r := &riders{f, nil, f.newPoster(host, path+"status/", who.Authorization),
-		f.newPoster(host, path+"location/", who.Authorization)}
+	r := &riders{f, nil, f.newPoster(api+"status/", who.Authorization),
+		f.newPoster(api+"location/", who.Authorization)}
 	f.sink.reset(0)
 	key := hubtest.ChannelKey(f, f.db, who.ID, "")
 	for i := range riderOrders {

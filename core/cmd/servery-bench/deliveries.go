@@ -158,7 +158,7 @@ func measureReplicas(r *run) {
 	through := func(hubs int) func() float64 {
 		return func() float64 {
 			for range hubs {
-				defer e.startHub("SERVERY_ROLES=worker", "GOMAXPROCS=1").stop()
+				defer e.startHub("SERVERY_ROLES", "worker", "GOMAXPROCS", "1").stop(e.fixture)
 			}
 			e.sink.reset(0)
 			e.fill(n, func(i int) core.Event {
@@ -185,9 +185,9 @@ func measureTakeover(r *run) {
 	for i := range r.Kills {
 		killed := &hubs[i%len(hubs)]
 		s.sink.reset(0)
-		s.place(s.newPoster((*killed).host(), ordersPath, s.key), orders)
+		s.place(s.newPoster((*killed).URL+ordersPath, s.key), orders)
 		at := time.Now()
-		check((*killed).process.Process.Kill())
+		(*killed).Kill()
 		s.sink.await(slowPath, orders, 30*time.Second)
 		s.untilCount(0, `SELECT count(*) FROM delivery_queue`) // those that were sent twice have arrived, too
 		list, last := byID(s.sink.arrivals(slowPath)), at
@@ -199,7 +199,6 @@ func measureTakeover(r *run) {
 			}
 		}
 		took = append(took, inMilliseconds(last.Sub(at)))
-		_ = (*killed).wait()
 		*killed = f.startHub()
 	}
 	s.verifyOrders(warmOrders + orders*r.Kills)

@@ -6,13 +6,19 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/driver/pgdriver"
+	"github.com/valyala/fasthttp"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -24,7 +30,7 @@ import (
 type fixture struct {
 	*run
 	database string
-	address  string
+	env      hubtest.Environment // of the hub's program
 	db       *postgres.DB
 	sql      *bun.DB // the hub's driver without the hub: measures floors, and counts what is stored
 	sink     *sink
@@ -54,12 +60,13 @@ func (r *run) create(name string) {
 func (r *run) use(name string) *fixture {
 	address := must(url.Parse(r.server.DSN()))
 	address.Host = name
-	f := &fixture{run: r, database: name, address: address.String()}
-	f.db = hubtest.Connect(r, f.address, nil)
+	f := &fixture{run: r, database: name, db: hubtest.Connect(r, address.String(), nil)}
+	f.env = hubtest.HubEnvironment(address.String(), "STORES", "MENU", "WEBHOOKS", "READ", "RIDER", "LOCATION",
+		"OPERATIONS", "ORDER_UPDATES", "CALLBACKS")
 	must(schema.MigrateUp(r.ctx, f.db))
 	check(f.db.CheckSeal(r.ctx))
 	check(schema.Maintain(r.ctx, f.db, historyDays*24*time.Hour))
-	f.sql = openSQL(f.address, publishers)
+	f.sql = openSQL(address.String(), publishers)
 	r.Cleanup(func() { _ = f.sql.Close() })
 	f.sink = r.startSink()
 	return f
@@ -77,11 +84,42 @@ func openSQL(address string, connections int) *bun.DB {
 	return bun.NewDB(pool, pgdialect.New())
 }
 
-func (r *run) openHub(variables ...string) *fixture {
+// hub is the built hub, serving.
+type hub struct {
+	*hubtest.Hub
+	client *http.Client
+}
+
+func (r *run) openHub(settings ...string) *fixture {
 	f := r.open()
-	f.hub = f.startHub(variables...)
+	f.hub = f.startHub(settings...)
 	return f
 }
+
+// startHub starts the built hub on the database, without rate limits, and waits until it is ready.
+func (f *fixture) startHub(settings ...string) *hub {
+	dir := must(os.MkdirTemp(f.scratch, "hub"))
+	env := f.env.With("SERVERY_DATA_DIR", dir, "SERVERY_LOG_FILE", filepath.Join(dir, "servery.log"),
+		"SERVERY_LISTEN", fmt.Sprint("127.0.0.1:", hubtest.Port(f))).With(settings...)
+	h := &hub{hubtest.NewHub(f.Hub, env), &http.Client{Timeout: 30 * time.Second}}
+	h.Cmd.Stderr = os.Stderr
+	h.Start(f)
+	f.Cleanup(func() { h.stop(f) })
+	h.AwaitReady(f)
+	return h
+}
+
+// stop ends the hub gracefully.
+func (h *hub) stop(f *fixture) {
+	h.client.CloseIdleConnections()
+	h.Terminate(f)
+}
+
+// resident and peak are the hub's resident memory in megabytes, now and at most.
+func (h *hub) resident() float64 { return float64(h.status().VmRSS) / (1 << 20) }
+func (h *hub) peak() float64     { return float64(h.status().VmHWM) / (1 << 20) }
+
+func (h *hub) status() procfs.ProcStatus { return must(must(procfs.NewProc(h.PID())).NewStatus()) }
 
 func (f *fixture) execute(query string, args ...any) { must(f.sql.ExecContext(f.ctx, query, args...)) }
 
@@ -119,6 +157,69 @@ func (f *fixture) prepare(who hubtest.Tenant, country string) hubtest.Tenant {
 		hubtest.SubscribeSeconds(f, f.db, who.ID, event, f.sink.url)
 	}
 	return who
+}
+
+// send makes a request, with a JSON body unless that is nil, and returns the body of the response.
+func (f *fixture) send(path, authorization string, body []byte) []byte {
+	response, content := f.do(f.request(path, authorization, body))
+	verify(response.StatusCode == http.StatusOK, "%s: %s: %s", path, response.Status, content)
+	return content
+}
+
+func (f *fixture) request(path, authorization string, body []byte) *http.Request {
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	request := must(http.NewRequestWithContext(f.ctx, method, f.hub.URL+path, bytes.NewReader(body)))
+	request.Header.Set("Content-Type", "application/json")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	return request
+}
+
+func (f *fixture) do(request *http.Request) (*http.Response, []byte) {
+	response := must(f.hub.client.Do(request))
+	defer response.Body.Close()
+	return response, must(io.ReadAll(response.Body))
+}
+
+// connections is how many the load uses at once.
+const connections = 64
+
+// poster sends bodies as cheaply as possible, each goroutine over its own connection.
+type poster struct {
+	client             *fasthttp.HostClient
+	uri, authorization string
+	server             int // its process, if known
+}
+
+func (r *run) newPoster(uri, authorization string) *poster {
+	p := &poster{uri: uri, authorization: authorization, client: &fasthttp.HostClient{Addr: must(url.Parse(uri)).Host,
+		MaxConns: connections, ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second}}
+	r.Cleanup(p.client.CloseIdleConnections)
+	return p
+}
+
+// post posts a body. It ends the measurement unless the response is 200.
+func (p *poster) post(body []byte) { check(p.send(fasthttp.MethodPost, "", body)) }
+
+// send sends a body to a path below that of the poster. It fails unless the response is 200.
+func (p *poster) send(method, path string, body []byte) error {
+	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(request)
+	defer fasthttp.ReleaseResponse(response)
+	request.SetRequestURI(p.uri + path)
+	request.Header.SetMethod(method)
+	request.Header.SetContentType("application/json")
+	request.Header.Set("Authorization", p.authorization)
+	request.SetBodyRaw(body)
+	err := p.client.Do(request, response)
+	if err == nil && response.StatusCode() != fasthttp.StatusOK {
+		err = fmt.Errorf("%s%s: %d: %s", p.uri, path, response.StatusCode(), response.Body())
+	}
+	return err
 }
 
 // Paths of requests.

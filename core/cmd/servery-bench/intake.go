@@ -153,8 +153,8 @@ func measureCallbackLatency(r *run) {
 func measureIdle(r *run) {
 	settled, span := pick(r.Quick, 10*time.Second, 4*time.Second), pick(r.Quick, 20*time.Second, 6*time.Second)
 	h := r.openHub().hub
-	r.pause(time.Until(h.began.Add(settled)))
-	memory, process := h.resident(), must(procfs.NewProc(h.process.Process.Pid))
+	r.pause(time.Until(h.Began.Add(settled)))
+	memory, process := h.resident(), must(procfs.NewProc(h.PID()))
 	before := must(process.Stat()).CPUTime()
 	r.pause(span)
 	r.add("idle/memory", memory).Noted(settled)
@@ -166,8 +166,8 @@ func measureIdleStatements(r *run) {
 	settled, span := 15*time.Second, pick(r.Quick, 2*time.Minute, 30*time.Second)
 	f := r.open()
 	must(r.admin.Bun().ExecContext(r.ctx, `ALTER DATABASE ? SET log_statement = 'all'`, bun.Ident(f.database)))
-	h := f.startHub("SERVERY_PLUGIN_DIR=" + must(filepath.Abs(filepath.Join(filepath.Dir(r.Hub), "plugins"))))
-	r.pause(time.Until(h.began.Add(settled)))
+	h := f.startHub("SERVERY_PLUGIN_DIR", must(filepath.Abs(filepath.Join(filepath.Dir(r.Hub), "plugins"))))
+	r.pause(time.Until(h.Began.Add(settled)))
 	before, began := f.loggedStatements(), time.Now()
 	verify(before > 0, "the database logs no statements")
 	r.pause(span)

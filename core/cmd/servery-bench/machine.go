@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/servery-hub/servery/core/internal/figures"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // describeMachine describes this machine and the versions of the programs.
@@ -21,9 +22,8 @@ func (r *run) describeMachine() figures.Machine {
 	if cpus, err := must(procfs.NewDefaultFS()).CPUInfo(); err == nil && len(cpus) > 0 && cpus[0].ModelName != "" {
 		m.CPU = cpus[0].ModelName
 	}
-	version := exec.CommandContext(r.ctx, r.Hub, "version")
-	version.Env = withoutSettings()
-	m.Hub = strings.TrimSpace(string(must(version.Output())))
+	_, version, _ := hubtest.Run(r, r.Hub, nil, "version")
+	m.Hub = strings.TrimSpace(version)
 	db := openSQL(r.server.DSN(), 1)
 	defer db.Close()
 	setting := func(name string) (value string) {

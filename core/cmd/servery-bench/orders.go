@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -68,8 +66,8 @@ func (f *fixture) shopOf(who hubtest.Tenant) *shop {
 }
 
 func (s *shop) connect() {
-	s.orders = s.newPoster(s.hub.host(), ordersPath, s.key)
-	s.orders.server = s.hub.process.Process.Pid
+	s.orders = s.newPoster(s.hub.URL+ordersPath, s.key)
+	s.orders.server = s.hub.PID()
 }
 
 // listen subscribes the sink to the orders.
@@ -147,16 +145,17 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "message": from}))
 	})
 	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
-	ctx, stop := untilStdinEnds(ctx, time.Hour, listener.Addr())
+	ctx, stop := untilStdinEnds(ctx, time.Hour, fmt.Sprintf("http://%s/", listener.Addr()))
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = app.Shutdown() })
 	check(app.Listener(listener))
 }
 
 func (f *fixture) startIntakeFloor(connections int) *poster {
-	process := f.startChild("intake-floor", "--database", f.address, "--connections", strconv.Itoa(connections))
-	floor := f.newPoster(process.ready, "/", "")
-	floor.server = process.pid
+	process := f.startChild("intake-floor", "--database", f.env["SERVERY_DATABASE_URL"],
+		"--connections", strconv.Itoa(connections))
+	floor := f.newPoster(process.ready, "")
+	floor.server = process.PID()
 	return floor
 }
 
@@ -219,11 +218,10 @@ func measureRush(r *run) {
 	lasts, f := pick(r.Quick, time.Minute, 10*time.Second), r.openHub()
 	s := f.shop().listen()
 	f.sink.reset(0)
-	rush := exec.CommandContext(r.ctx, r.Hub, "simulate", "rush", "--business", fmt.Sprint(s.ID), "--store",
+	env := f.env.With("SERVERY_DATA_DIR", r.scratch, "SERVERY_BASE_URL", f.hub.URL)
+	status, _, failure := hubtest.Run(r, r.Hub, env, "simulate", "rush", "--business", fmt.Sprint(s.ID), "--store",
 		shopStore, "--platform", "web", "--rate", fmt.Sprint(perSecond), "--for", lasts.String(), "--seed", "1")
-	rush.Env = append(f.environment(must(os.MkdirTemp(r.scratch, "rush"))), "SERVERY_BASE_URL="+f.hub.base)
-	rush.Stderr = os.Stderr
-	check(rush.Run())
+	verify(status == 0, "the rush: %s", failure)
 	n := int(perSecond * lasts.Seconds())
 	var took []float64
 	for _, a := range s.sink.awaitEach(n, time.Minute) {

@@ -120,6 +120,12 @@ func (r *run) Errorf(format string, args ...any) {
 	verify(false, "%s", strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }
 
+// Context is that of the whole run (testing.TB).
+func (r *run) Context() context.Context { return r.ctx }
+
+// Failed is false, because a failure ends the measurement (testing.TB).
+func (r *run) Failed() bool { return false }
+
 // Fatal ends the measurement (testing.TB).
 func (r *run) Fatal(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
 

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/valyala/fasthttp"
 )
 
 // measureStatuses moves the orders of a business without webhooks through their states, and those of one with a
@@ -51,14 +51,14 @@ func (f *fixture) newest(table string, business core.BusinessID, n int) (ids []i
 // changeStates moves the newest orders of the shop through their states, and returns how many changes a second were
 // accepted.
 func (s *shop) changeStates(n int) float64 {
-	hub := s.newPoster(s.hub.host(), "/external/api/v1/orders/", s.Authorization)
+	hub := s.newPoster(s.hub.URL+"/external/api/v1/orders/", s.Authorization)
 	return hub.changeStates(s.newest("orders", s.ID, n), "/status/")
 }
 
 // changeStates moves orders through their states, all to one before the next.
 func (p *poster) changeStates(orders []int64, suffix string) float64 {
 	return throughput(len(orders)*len(statuses()), connections, func(i int) {
-		p.put(strconv.FormatInt(orders[i%len(orders)], 10)+suffix,
-			fmt.Appendf(nil, `{"new_status":%q}`, statuses()[i/len(orders)]))
+		check(p.send(fasthttp.MethodPut, fmt.Sprint(orders[i%len(orders)], suffix),
+			fmt.Appendf(nil, `{"new_status":%q}`, statuses()[i/len(orders)])))
 	})
 }
