@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,6 +27,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
+//go:embed *.sql
+var files embed.FS
+
+// queries are the longer statements.
+var queries = postgres.MustLoadQueries(files)
+
 // fixture is a fresh database with the present schema, an endpoint, and the built hub once it is started.
 type fixture struct {
 	*run
@@ -34,7 +41,8 @@ type fixture struct {
 	db       *postgres.DB
 	sql      *bun.DB // the hub's driver without the hub: measures floors, and counts what is stored
 	sink     *sink
-	hub      *hub
+	hub      *hubtest.Hub
+	http     *http.Client
 	orders   int // posted so far, by all shops: each has another number
 }
 
@@ -60,7 +68,8 @@ func (r *run) create(name string) {
 func (r *run) use(name string) *fixture {
 	address := must(url.Parse(r.server.DSN()))
 	address.Host = name
-	f := &fixture{run: r, database: name, db: hubtest.Connect(r, address.String(), nil)}
+	f := &fixture{run: r, database: name, http: &http.Client{Timeout: 30 * time.Second},
+		db: hubtest.Connect(r, address.String(), nil)}
 	f.env = hubtest.HubEnvironment(address.String(), "STORES", "MENU", "WEBHOOKS", "READ", "RIDER", "LOCATION",
 		"OPERATIONS", "ORDER_UPDATES", "CALLBACKS")
 	must(schema.MigrateUp(r.ctx, f.db))
@@ -74,20 +83,11 @@ func (r *run) use(name string) *fixture {
 
 // openSQL connects to the private PostgreSQL.
 func openSQL(address string, connections int) *bun.DB {
-	u := must(url.Parse(address))
-	password, _ := u.User.Password()
-	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
-		pgdriver.WithUser(u.User.Username()), pgdriver.WithPassword(password), pgdriver.WithDatabase(u.Host),
-		pgdriver.WithInsecure(true), pgdriver.WithBufferSize(64<<10), pgdriver.WithTimeout(10*time.Minute)))
+	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(address), pgdriver.WithBufferSize(64<<10),
+		pgdriver.WithTimeout(10*time.Minute)))
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return bun.NewDB(pool, pgdialect.New())
-}
-
-// hub is the built hub, serving.
-type hub struct {
-	*hubtest.Hub
-	client *http.Client
 }
 
 func (r *run) openHub(settings ...string) *fixture {
@@ -97,29 +97,29 @@ func (r *run) openHub(settings ...string) *fixture {
 }
 
 // startHub starts the built hub on the database, without rate limits, and waits until it is ready.
-func (f *fixture) startHub(settings ...string) *hub {
+func (f *fixture) startHub(settings ...string) *hubtest.Hub {
 	dir := must(os.MkdirTemp(f.scratch, "hub"))
 	env := f.env.With("SERVERY_DATA_DIR", dir, "SERVERY_LOG_FILE", filepath.Join(dir, "servery.log"),
 		"SERVERY_LISTEN", fmt.Sprint("127.0.0.1:", hubtest.Port(f))).With(settings...)
-	h := &hub{hubtest.NewHub(f.Hub, env), &http.Client{Timeout: 30 * time.Second}}
+	h := hubtest.NewHub(f.Hub, env)
 	h.Cmd.Stderr = os.Stderr
 	h.Start(f)
-	f.Cleanup(func() { h.stop(f) })
+	f.Cleanup(func() { f.stopHub(h) })
 	h.AwaitReady(f)
 	return h
 }
 
-// stop ends the hub gracefully.
-func (h *hub) stop(f *fixture) {
-	h.client.CloseIdleConnections()
+// stopHub ends a hub gracefully.
+func (f *fixture) stopHub(h *hubtest.Hub) {
+	f.http.CloseIdleConnections()
 	h.Terminate(f)
 }
 
-// resident and peak are the hub's resident memory in megabytes, now and at most.
-func (h *hub) resident() float64 { return float64(h.status().VmRSS) / (1 << 20) }
-func (h *hub) peak() float64     { return float64(h.status().VmHWM) / (1 << 20) }
+// resident and peak are a hub's resident memory in megabytes, now and at most.
+func resident(h *hubtest.Hub) float64 { return float64(status(h).VmRSS) / (1 << 20) }
+func peak(h *hubtest.Hub) float64     { return float64(status(h).VmHWM) / (1 << 20) }
 
-func (h *hub) status() procfs.ProcStatus { return must(must(procfs.NewProc(h.PID())).NewStatus()) }
+func status(h *hubtest.Hub) procfs.ProcStatus { return must(must(procfs.NewProc(h.PID())).NewStatus()) }
 
 func (f *fixture) execute(query string, args ...any) { must(f.sql.ExecContext(f.ctx, query, args...)) }
 
@@ -143,20 +143,26 @@ func (f *fixture) untilCount(want int, query string, args ...any) {
 	f.until(2*time.Minute, fmt.Sprintf("%s: %d", query, want), func() bool { return f.count(query, args...) == want })
 }
 
+// client is a business that calls the hub.
+type client struct {
+	*fixture
+	hubtest.Tenant
+}
+
 // business creates one whose callbacks go to the sink. The country decides which taxes a menu may have.
-func (f *fixture) business(country string) hubtest.Tenant {
+func (f *fixture) business(country string) *client {
 	return f.prepare(hubtest.Business(f, f.db), country)
 }
 
 // prepare sets the country of a business, and sends its callbacks to the sink.
-func (f *fixture) prepare(who hubtest.Tenant, country string) hubtest.Tenant {
+func (f *fixture) prepare(who hubtest.Tenant, country string) *client {
 	if country != "US" {
 		f.execute(`UPDATE businesses SET country = ?, currency = 'INR' WHERE id = ?`, country, who.ID)
 	}
 	for _, event := range []core.EventType{core.StoreCreation, core.InventoryUpdate} {
 		hubtest.SubscribeSeconds(f, f.db, who.ID, event, f.sink.url)
 	}
-	return who
+	return &client{f, who}
 }
 
 // send makes a request, with a JSON body unless that is nil, and returns the body of the response.
@@ -180,7 +186,7 @@ func (f *fixture) request(path, authorization string, body []byte) *http.Request
 }
 
 func (f *fixture) do(request *http.Request) (*http.Response, []byte) {
-	response := must(f.hub.client.Do(request))
+	response := must(f.http.Do(request))
 	defer response.Body.Close()
 	return response, must(io.ReadAll(response.Body))
 }
@@ -231,19 +237,15 @@ const (
 
 func menuPath(store string) string { return "/external/api/v1/inventory/locations/" + store + "/" }
 
-// accepted is a request that the hub took.
-type accepted struct {
-	Reference       string
-	sent, responded time.Time
-}
-
-// submit posts a request whose response is a reference.
-func (f *fixture) submit(who hubtest.Tenant, path string, body []byte) accepted {
-	a := accepted{sent: time.Now()}
-	content := f.send(path, who.Authorization, body)
-	a.responded = time.Now()
-	check(json.Unmarshal(content, &a))
-	return a
+// submit posts a request whose response is a reference, which is its key.
+func (c *client) submit(path string, body []byte) sent {
+	taken := sent{began: time.Now()}
+	content := c.send(path, c.Authorization, body)
+	taken.returned = time.Now()
+	var response struct{ Reference string }
+	check(json.Unmarshal(content, &response))
+	taken.key = response.Reference
+	return taken
 }
 
 // journey is one request from its POST to its callback, in milliseconds.
@@ -254,21 +256,21 @@ type journey struct {
 }
 
 // post submits a request, awaits its callback, and verifies how many objects it created and updated.
-func (f *fixture) post(who hubtest.Tenant, path string, body []byte, created, updated int) journey {
-	f.sink.reset(0)
-	taken := f.submit(who, path, body)
-	callback := f.sink.await("/hook", 1, 20*time.Second)[0]
-	verify(strings.Contains(callback.Head, taken.Reference), "a callback other than that of %s: %s", taken.Reference,
+func (c *client) post(path string, body []byte, created, updated int) journey {
+	c.sink.reset(0)
+	taken := c.submit(path, body)
+	callback := c.sink.await("/hook", 1, 20*time.Second)[0]
+	verify(strings.Contains(callback.Head, taken.key), "a callback other than that of %s: %s", taken.key,
 		callback.Head)
-	return journey{inMilliseconds(taken.responded.Sub(taken.sent)), inMilliseconds(callback.At.Sub(taken.responded)),
-		f.outcome(who, taken.Reference, created, updated)}
+	return journey{inMilliseconds(taken.returned.Sub(taken.began)), inMilliseconds(callback.At.Sub(taken.returned)),
+		c.outcome(taken.key, created, updated)}
 }
 
 // outcome verifies what a finished job changed, without an error, and returns how many milliseconds it took.
-func (f *fixture) outcome(who hubtest.Tenant, reference string, created, updated int) (took float64) {
+func (c *client) outcome(reference string, created, updated int) (took float64) {
 	var result string
-	f.scan([]any{&result, &took}, `SELECT result, 1000 * extract(epoch FROM finished_at - created_at) FROM jobs
-		WHERE business_id = ? AND id = ? AND state = 'done'`, who.ID, reference)
+	c.scan([]any{&result, &took}, `SELECT result, 1000 * extract(epoch FROM finished_at - created_at) FROM jobs
+		WHERE business_id = ? AND id = ? AND state = 'done'`, c.ID, reference)
 	type stats struct{ Created, Updated, Errors int }
 	var all struct {
 		stats

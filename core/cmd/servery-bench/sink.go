@@ -43,17 +43,6 @@ func (r *run) startChild(arguments ...string) *child {
 	return c
 }
 
-// untilStdinEnds prints that a child is ready, and returns a context that ends with standard input, or after a time.
-func untilStdinEnds(ctx context.Context, limit time.Duration, ready any) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-	fmt.Println(ready)
-	return ctx, cancel
-}
-
 // sinkCommand is the endpoint of deliveries, in a separate process. It records when each arrived. Its parent makes RPCs
 // over standard input and output.
 type sinkCommand struct{}
