@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/valyala/fasthttp"
 
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hostile"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 const (
@@ -41,7 +43,7 @@ type abuse struct {
 func measureAbuse(r *run) {
 	f := r.openHub(abuseSettings...)
 	a := &abuse{shop: f.shop(), attacker: hubtest.Business(r, f.db), span: pick(r.Quick, 12*time.Second, 4*time.Second)}
-	idle, before := f.hub.resident(), processorSeconds()
+	idle, before := resident(f.hub), processorSeconds()
 	a.takeOrders(0)
 	a.quiet = processorSeconds() - before
 	for _, kind := range hostile.Kinds() {
@@ -58,7 +60,7 @@ func measureAbuse(r *run) {
 func abuseFigure(kind hostile.Kind) string { return "abuse/" + kind.Name }
 
 // abuseSettings limit attackers by their address.
-var abuseSettings = []string{"SERVERY_TRUSTED_PROXIES=::1/128"}
+var abuseSettings = []string{"SERVERY_TRUSTED_PROXIES", "::1/128"}
 
 // processorSeconds is the processor time that the machine has used.
 func processorSeconds() float64 {
@@ -74,7 +76,7 @@ func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
 	var failed atomic.Int64
 	body := a.next(n)
 	took := a.atRate(goodRate, n, func(i int) {
-		if a.orders.try(body(i)) != nil {
+		if a.orders.send(fasthttp.MethodPost, "", body(i)) != nil {
 			failed.Add(1)
 		}
 	})
@@ -83,62 +85,63 @@ func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
 	return figures.Percentile(took, 99), refused
 }
 
-// measure adds the figure of one kind of attack. It gives the attack a hub without the memory and the jobs of the one
-// before. The median of several rounds counts, because others use the machine too.
-func (a *abuse) measure(kind hostile.Kind) {
-	a.hub.stop()
-	a.hub = a.startHub(abuseSettings...)
-	a.connect()
-	a.place(a.orders, warmOrders)
-	var attacks, controls []float64
-	outcomes, busy, refused, peak := map[string]int{}, 0.0, 0, 0.0
-	for range abuseRounds {
-		one := a.attack(kind)
-		burn := a.startChild("burn", "--busy", fmt.Sprintf("%fs", one.busy), "--for", a.span.String())
-		control, _ := a.takeOrders(0)
-		check(burn.wait())
-		attacks, controls = append(attacks, one.p99), append(controls, control)
-		refused, busy, peak = refused+one.refused, busy+one.busy, max(peak, a.hub.peak())
-		for outcome, n := range one.outcomes {
-			outcomes[outcome] += n
-		}
-	}
-	a.peak = max(a.peak, peak)
-	a.add(abuseFigure(kind), attacks...).Against(controls).Provided(refused == 0).Noted(abuseRounds,
-		int(goodRate*a.span.Seconds()), refused, strings.TrimPrefix(fmt.Sprint(outcomes), "map"), peak, busy)
-}
-
-// attacked is the result of one round of an attack.
-type attacked struct {
-	p99      float64 // of the orders meanwhile
+// underAttack is the result of the rounds of an attack.
+type underAttack struct {
+	p99s     []float64 // of the orders meanwhile
 	refused  int
 	outcomes map[string]int
 	busy     float64 // processor seconds of attackers, hub and database
 }
 
-// attack takes orders during an attack.
-func (a *abuse) attack(kind hostile.Kind) (under attacked) {
-	attackers := a.startChild("attack", "--kind", kind.Name, "--address", a.hub.host(), "--count",
-		fmt.Sprint(hostileRequests), "--for", a.span.String(), "--authorization", a.attacker.Authorization)
+// measure adds the figure of one kind of attack. It gives the attack a hub without the memory and the jobs of the one
+// before. The median of several rounds counts, because others use the machine too.
+func (a *abuse) measure(kind hostile.Kind) {
+	a.stopHub(a.hub)
+	a.hub = a.startHub(abuseSettings...)
+	a.connect()
+	a.place(a.orders, warmOrders)
+	all, controls := underAttack{outcomes: map[string]int{}}, []float64(nil)
+	for range abuseRounds {
+		burn := a.startChild("burn", "--busy", fmt.Sprintf("%fs", a.attack(kind, &all)), "--for", a.span.String())
+		control, _ := a.takeOrders(0)
+		verify(burn.Wait() == 0, "using the processors failed")
+		controls = append(controls, control)
+	}
+	peak := peak(a.hub)
+	a.peak = max(a.peak, peak)
+	outcomes := strings.TrimPrefix(fmt.Sprint(all.outcomes), "map")
+	a.add(abuseFigure(kind), all.p99s...).Against(controls).Provided(all.refused == 0).
+		Noted(abuseRounds, int(goodRate*a.span.Seconds()), all.refused, outcomes, peak, all.busy)
+}
+
+// attack takes orders during a round of an attack, and returns how many processor seconds the attack took.
+func (a *abuse) attack(kind hostile.Kind, all *underAttack) (busy float64) {
+	attackers := a.startChild("attack", "--kind", kind.Name, "--address", strings.TrimPrefix(a.hub.URL, "http://"),
+		"--count", fmt.Sprint(hostileRequests), "--for", a.span.String(), "--authorization", a.attacker.Authorization)
 	before := processorSeconds()
 	watching, stop := context.WithCancel(a.ctx)
 	defer stop()
 	go func() {
-		_ = attempt(func() { a.hub.limitMemory(watching, attackers) }) // fails if the hub has ended
+		_ = attempt(func() { limitMemory(watching, a.hub, attackers) }) // fails if the hub has ended
 	}()
-	under.p99, under.refused = a.takeOrders(math.MaxInt)
-	verify(json.NewDecoder(attackers.out).Decode(&under.outcomes) == nil && attackers.wait() == nil,
+	p99, refused := a.takeOrders(math.MaxInt)
+	outcomes := map[string]int{}
+	verify(json.NewDecoder(attackers.out).Decode(&outcomes) == nil && attackers.Wait() == 0,
 		"the attack ended early, with the hub at %.0f MB at most (%.0f MB end it); %d orders were refused",
-		a.hub.peak(), enoughMemory, under.refused)
-	under.busy = max(processorSeconds()-before-a.quiet, 0)
-	return under
+		peak(a.hub), enoughMemory, refused)
+	for outcome, n := range outcomes {
+		all.outcomes[outcome] += n
+	}
+	busy = max(processorSeconds()-before-a.quiet, 0)
+	all.p99s, all.refused, all.busy = append(all.p99s, p99), all.refused+refused, all.busy+busy
+	return busy
 }
 
 // limitMemory ends an attack that makes the hub take too much memory.
-func (h *hub) limitMemory(ctx context.Context, attackers *child) {
-	for pause(ctx, 50*time.Millisecond) == nil {
-		if h.resident() > enoughMemory {
-			_ = attackers.kill()
+func limitMemory(ctx context.Context, h *hubtest.Hub, attackers *child) {
+	for postgres.Pause(ctx, 50*time.Millisecond) == nil {
+		if resident(h) > enoughMemory {
+			attackers.Kill()
 		}
 	}
 }
@@ -157,8 +160,9 @@ func (c *attackCommand) Run(ctx context.Context) error {
 	kind := kinds[slices.IndexFunc(kinds, func(k hostile.Kind) bool { return k.Name == c.Kind })]
 	requests := kind.Requests(c.Authorization)
 	runtime.GC() // frees the parts that the requests were built from
-	ctx, stop := untilStdinEnds(ctx, c.For, "ready")
+	ctx, stop := context.WithTimeout(ctx, c.For)
 	defer stop()
+	fmt.Println("ready")
 	return json.NewEncoder(os.Stdout).Encode(kind.Attack(ctx, c.Address, requests, c.Count, c.For*4/5))
 }
 
@@ -167,8 +171,9 @@ type burnCommand struct{ Busy, For time.Duration }
 
 // Run spreads the work evenly over its time.
 func (c *burnCommand) Run(ctx context.Context) error {
-	ctx, stop := untilStdinEnds(ctx, c.For, "ready")
+	ctx, stop := context.WithTimeout(ctx, c.For)
 	defer stop()
+	fmt.Println("ready")
 	const slice = 10 * time.Millisecond
 	share := min(float64(c.Busy)/float64(c.For)/float64(runtime.NumCPU()), 1)
 	var running sync.WaitGroup
@@ -179,7 +184,7 @@ func (c *burnCommand) Run(ctx context.Context) error {
 				began := time.Now()
 				for time.Since(began) < time.Duration(share*float64(slice)) {
 				}
-				_ = pause(ctx, slice-time.Since(began))
+				_ = postgres.Pause(ctx, slice-time.Since(began))
 			}
 		})
 	}

@@ -27,21 +27,21 @@ func (f *fixture) simulateAggregator(business core.BusinessID) {
 
 // publisher is a chain whose stores are listed at the aggregator, and another business that sends menus beside it.
 type publisher struct {
-	*chain
+	*client
 	count  int // of stores
-	beside hubtest.Tenant
+	beside *client
 	prices int // changes of the prices so far
 	jobs   int // requests of the other business so far
 }
 
 // publisher creates the businesses. Every store has been published once then.
 func (f *fixture) publisher(stores int) *publisher {
-	p := &publisher{chain: f.chain(1), count: stores, beside: f.business("IN")}
-	f.simulateAggregator(p.who.ID)
-	f.post(p.who, masterPath, p.menu(), storeItems, 0)
-	f.post(p.who, menuPath(storeRef(0)), requests.Items(storeItems, requests.Object{"price": 4.5}), 0, storeItems)
+	p := &publisher{client: f.chain(1), count: stores, beside: f.business("IN")}
+	f.simulateAggregator(p.ID)
+	p.post(masterPath, p.menu(), storeItems, 0)
+	p.post(menuPath(storeRef(0)), requests.Items(storeItems, requests.Object{"price": 4.5}), 0, storeItems)
 	p.fill(stores-1, storeRef(0))
-	f.execute(`UPDATE stores SET excluded_platforms = '{}' WHERE business_id = ?`, p.who.ID)
+	f.execute(`UPDATE stores SET excluded_platforms = '{}' WHERE business_id = ?`, p.ID)
 	p.job()
 	p.publish()
 	return p
@@ -57,20 +57,20 @@ func (p *publisher) menu() []byte {
 // job changes a menu of the other business, and returns how many milliseconds that took.
 func (p *publisher) job() float64 {
 	p.jobs++
-	taken := p.submit(p.beside, masterPath, requests.Items(checkedItems, requests.Object{"price": float64(p.jobs)}))
+	taken := p.beside.submit(masterPath, requests.Items(checkedItems, requests.Object{"price": float64(p.jobs)}))
 	p.untilCount(1, `SELECT count(*) FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, p.beside.ID,
-		taken.Reference)
+		taken.key)
 	if p.jobs == 1 {
-		return p.outcome(p.beside, taken.Reference, checkedItems, 0)
+		return p.beside.outcome(taken.key, checkedItems, 0)
 	}
-	return p.outcome(p.beside, taken.Reference, 0, checkedItems)
+	return p.beside.outcome(taken.key, 0, checkedItems)
 }
 
 // publish changes the prices, and lets the other business send menus until most stores' menus have arrived. It returns
 // the menus that arrived, and how long the jobs took.
 func (p *publisher) publish() (came []Arrival, jobs []float64) {
 	p.sink.reset(0)
-	p.submit(p.who, masterPath, p.menu())
+	p.submit(masterPath, p.menu())
 	p.until(2*time.Minute, "the menus are published", func() bool {
 		came = slices.DeleteFunc(p.sink.arrivals(""), func(a Arrival) bool {
 			return !strings.Contains(a.Path, "/api/restaurants/")
@@ -80,7 +80,7 @@ func (p *publisher) publish() (came []Arrival, jobs []float64) {
 		}
 		return len(came) >= p.count
 	})
-	p.verifyCount(0, `SELECT count(*) FROM publications WHERE business_id = ? AND state = 'failed'`, p.who.ID)
+	p.verifyCount(0, `SELECT count(*) FROM publications WHERE business_id = ? AND state = 'failed'`, p.ID)
 	verify(len(came) == p.count && len(jobs) > 0, "%d menus arrived, and %d jobs meanwhile", len(came), len(jobs))
 	return came, jobs
 }
@@ -97,7 +97,7 @@ func measurePublishMenus(r *run) {
 		size = came[0].Size
 		floors = append(floors, throughput(len(came), 1, func(i int) {
 			body := bytes.NewReader(make([]byte, came[i].Size))
-			check(must(p.hub.client.Post(p.sink.at("", "/floor"), "", body)).Body.Close())
+			check(must(p.http.Post(p.sink.at("", "/floor"), "", body)).Body.Close())
 		}))
 		rates, beside = append(rates, rate(came[1:], came[0].At)), append(beside, figures.Median(jobs))
 	}
@@ -115,13 +115,13 @@ func measureToggles(r *run) {
 	var took []float64
 	for n := range pick(r.Quick, 60, 20) {
 		if n%5 == 0 { // the menus of all stores are due a moment later, and take longer than five requests
-			p.submit(p.who, masterPath, p.menu())
+			p.submit(masterPath, p.menu())
 		}
 		p.sink.reset(0)
-		posted := p.submit(p.who, "/hub/api/v1/items/", requests.Encode(requests.Object{"location_ref_id": storeRef(0),
+		posted := p.submit("/hub/api/v1/items/", requests.Encode(requests.Object{"location_ref_id": storeRef(0),
 			"item_ref_ids": requests.ItemRefs(0, items), "action": []string{"disable", "enable"}[n%2]}))
 		arrival := p.sink.await("/stock", 1, 20*time.Second)[0]
-		took = append(took, inMilliseconds(arrival.At.Sub(posted.sent)))
+		took = append(took, inMilliseconds(arrival.At.Sub(posted.began)))
 	}
 	r.add("toggles/items", figures.Percentile(took, 50)).Noted(items, p.count)
 	r.add("toggles/items p99", figures.Percentile(took, 99)).Noted(len(took))
@@ -131,7 +131,7 @@ func measureToggles(r *run) {
 // openTogether makes all stores of a business due to open at one time. It returns the milliseconds from then until the
 // last is open at the aggregator.
 func (f *fixture) openTogether(n int) float64 {
-	who := f.chain(n).who
+	who := f.chain(n)
 	f.simulateAggregator(who.ID)
 	f.sink.reset(0)
 	due := time.Now().Add(2 * time.Second)
@@ -166,13 +166,12 @@ type riders struct {
 }
 
 func (f *fixture) riders() *riders {
-	const path = "/ext/api/v1/generic/pos/rider-"
-	who, host := f.business("US"), f.hub.host()
+	who, api := f.business("US"), f.hub.URL+"/ext/api/v1/generic/pos/rider-"
 	f.simulateAggregator(who.ID)
-	f.post(who, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`,
+	who.post(storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`,
 		shopStore), 1, 0)
-	r := &riders{f, nil, f.newPoster(host, path+"status/", who.Authorization),
-		f.newPoster(host, path+"location/", who.Authorization)}
+	r := &riders{f, nil, f.newPoster(api+"status/", who.Authorization),
+		f.newPoster(api+"location/", who.Authorization)}
 	f.sink.reset(0)
 	key := hubtest.ChannelKey(f, f.db, who.ID, "")
 	for i := range riderOrders {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"database/sql"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -13,11 +15,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/figures"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/requests"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // pageQueries are the queries of pages. A page that is not listed is read once, without a query. A parameter other than
@@ -123,7 +132,7 @@ func (f *fixture) signIn() {
 	email := fmt.Sprintf("bench-%d@example.com", time.Now().UnixNano()) // one for each run with the same data
 	_, link, err := accounts.CreateUser(f.ctx, access.User{Email: email, Role: access.Admin}, "cli", "measuring")
 	check(err)
-	f.hub.client.Jar = must(cookiejar.New(nil))
+	f.http.Jar = must(cookiejar.New(nil))
 	form := url.Values{"link": {link}, "password": {"correct horse battery"}}
 	request := f.request("/console/welcome/", "", []byte(form.Encode()))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -163,14 +172,13 @@ func (e *engine) pages() (pages []*page) {
 // parameter is a parameter of a route other than that of the business.
 var parameter = regexp.MustCompile(`:\w+`)
 
+// listOf matches what consoleIDs has of a route: its list, and whether that is one of a business.
+var listOf = regexp.MustCompile(`^(b/)?(?::business/)?([^/]*)`)
+
 // consoleKey returns the list of a route in consoleIDs.
 func consoleKey(route string) string {
-	if inBusiness, ok := strings.CutPrefix(route, "b/:business/"); ok {
-		list, _, _ := strings.Cut(inBusiness, "/")
-		return "b/" + list
-	}
-	list, _, _ := strings.Cut(route, "/")
-	return list
+	found := listOf.FindStringSubmatch(route)
+	return found[1] + found[2]
 }
 
 // consolePath fills in the parameters of a route.
@@ -183,4 +191,76 @@ func (e *engine) consolePath(route string) string {
 		e.scan([]any{&id}, consoleIDs[key], e.business)
 		return id
 	})
+}
+
+// consoleIDs are the queries of an object of each list, by its path. Those of one business begin with b/.
+var consoleIDs = map[string]string{
+	"audit":        `SELECT id FROM audit WHERE business_id = 0 LIMIT 1`,
+	"plugins":      `SELECT id FROM plugins LIMIT 1`,
+	"users":        `SELECT id FROM users LIMIT 1`,
+	"b/audit":      `SELECT id FROM audit WHERE business_id = ? ORDER BY id DESC LIMIT 1`,
+	"b/calls":      `SELECT id FROM calls WHERE business_id = ? AND state = 'failed' LIMIT 1`,
+	"b/customers":  `SELECT 'order-' || min(id) FROM orders WHERE business_id = ?`,
+	"b/deliveries": `SELECT id FROM deliveries WHERE business_id = ? AND state = 'failed' ORDER BY id DESC LIMIT 1`,
+	"b/history":    `SELECT revision_id FROM revision_parts WHERE business_id = ? AND NOT created LIMIT 1`,
+	"b/items":      `SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = 1 ORDER BY id LIMIT 1`,
+	"b/jobs":       `SELECT id FROM jobs WHERE business_id = ? AND kind = 'menu' ORDER BY id LIMIT 1`,
+	"b/orders":     `SELECT min(id) FROM orders WHERE business_id = ?`,
+	"b/problems":   `SELECT id FROM problems WHERE business_id = ? ORDER BY last_seen_at DESC LIMIT 1`,
+	"b/stores":     `SELECT store_id FROM store_overrides WHERE business_id = ? LIMIT 1`,
+	"b/webhooks":   `SELECT id FROM webhooks WHERE business_id = ? AND event_type = 'order_placed'`,
+}
+
+// openConsole opens the data of the console, and starts the hub. With --data, a later run finds it again while the
+// schema is the same.
+func (r *run) openConsole(size consoleSize) *engine {
+	if r.Data == "" {
+		return r.open().fillConsole(size)
+	}
+	name := fmt.Sprintf("console_%d_%d_%d", size.deliveries, size.stores, size.items)
+	full, found := "schema "+must(hubtest.SchemaHash()), ""
+	err := r.admin.Bun().QueryRowContext(r.ctx, `SELECT coalesce(shobj_description(oid, 'pg_database'), '')
+		FROM pg_database WHERE datname = ?`, name).Scan(&found)
+	verify(err == nil || errors.Is(err, sql.ErrNoRows), "%v", err)
+	if found != full {
+		r.create(name)
+		e := r.use(name).fillConsole(size)
+		must(r.admin.Bun().ExecContext(r.ctx, `COMMENT ON DATABASE ? IS ?`, bun.Ident(name), full))
+		return e
+	}
+	e := &engine{fixture: r.use(name)}
+	e.scan([]any{&e.business}, `SELECT min(business_id) FROM stores`)
+	e.hub = e.startHub()
+	return e
+}
+
+// fillConsole stores deliveries with three attempts each. One in a hundred failed. All its stores sell the same items
+// on two platforms. It also fills the other lists of the console, and starts the hub.
+func (f *fixture) fillConsole(size consoleSize) *engine {
+	e := f.engine(webhook.Minutes)
+	e.fillAndDrain(30) // the pattern of the history
+	e.hub = e.startHub()
+	e.fillHistory(size.deliveries)
+	s := e.shopOf(e.prepare(e.tenant, "IN"))
+	e.untilCount(0, `SELECT count(*) FROM delivery_queue`) // so that the next callback is that of the next request
+	var item string
+	e.scan([]any{&item}, `SELECT name FROM catalogue_entities WHERE business_id = ? AND kind = 1 LIMIT 1`, e.business)
+	s.post(masterPath, fmt.Appendf(nil, `{"items":[{"ref_id":%q,"price":1234}]}`, item), 0, 1)
+	e.execute(queries.With("market_and_problems", postgres.Args{"business": e.business}))
+	s.submit(storesPath, must(requests.Stores("", size.stores-1)))
+	e.untilCount(size.stores, `SELECT count(*) FROM stores`)
+	for day := range historyDays { // in parts, so that each ends well before its timeout
+		from := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -day)
+		e.execute(queries.With("failed_deliveries", postgres.Args{"first": core.FirstID(from),
+			"next": core.FirstID(from.AddDate(0, 0, 1))}))
+	}
+	const parts = 20
+	for part := range parts {
+		e.execute(queries.With("sold_at_other_stores",
+			postgres.Args{"pattern": shopStore, "parts": parts, "part": part}))
+	}
+	e.execute(queries.With("console_rows", postgres.Args{"business": e.business}))
+	e.execute(`ANALYZE`)
+	e.execute(`CHECKPOINT`)
+	return e
 }

@@ -75,20 +75,18 @@ func (e *engine) steady(seconds int, types ...core.EventType) (after, whole []fl
 	warm, n := eventsPerSecond*len(types), eventsPerSecond*len(types)*(seconds+1)
 	e.start(n)
 	defer e.halt()
-	ids, began, returned := make([]string, n), make([]time.Time, n), make([]time.Time, n)
-	e.atRate(float64(warm), n, func(i int) {
+	all := e.sendAtRate(float64(warm), n, func(i int) string {
 		event := e.event(i)
-		event.Type, ids[i], began[i] = types[i%len(types)], event.ID.String(), time.Now()
+		event.Type = types[i%len(types)]
 		e.publish(event)
-		returned[i] = time.Now()
+		return event.ID.String()
 	})
 	came := byID(e.sink.await("/hook", n/len(types), 10*time.Second))
+	var first []sent
 	for i := warm; i < n; i += len(types) {
-		verify(came[ids[i]] != nil, "event %s did not arrive", ids[i])
-		at := came[ids[i]][0].At
-		after = append(after, inMilliseconds(at.Sub(returned[i])))
-		whole = append(whole, inMilliseconds(at.Sub(began[i])))
+		first = append(first, all[i])
 	}
+	whole, after = latencies(first, came)
 	if len(types) == 1 {
 		e.awaitRecorded(10 * time.Second)
 	}
@@ -158,7 +156,7 @@ func measureReplicas(r *run) {
 	through := func(hubs int) func() float64 {
 		return func() float64 {
 			for range hubs {
-				defer e.startHub("SERVERY_ROLES=worker", "GOMAXPROCS=1").stop()
+				defer e.stopHub(e.startHub("SERVERY_ROLES", "worker", "GOMAXPROCS", "1"))
 			}
 			e.sink.reset(0)
 			e.fill(n, func(i int) core.Event {
@@ -178,16 +176,16 @@ func measureReplicas(r *run) {
 func measureTakeover(r *run) {
 	const orders = 16 // as many attempts as run at one endpoint
 	f := r.openHub()
-	s, hubs := f.shop(), []*hub{f.hub, f.startHub()}
+	s, hubs := f.shop(), []*hubtest.Hub{f.hub, f.startHub()}
 	hubtest.Subscribe(s, s.db, s.ID, core.OrderPlaced, s.sink.at("", slowPath))
 	var took []float64
 	twice := 0
 	for i := range r.Kills {
 		killed := &hubs[i%len(hubs)]
 		s.sink.reset(0)
-		s.place(s.newPoster((*killed).host(), ordersPath, s.key), orders)
+		s.place(s.newPoster((*killed).URL+ordersPath, s.key), orders)
 		at := time.Now()
-		check((*killed).process.Process.Kill())
+		(*killed).Kill()
 		s.sink.await(slowPath, orders, 30*time.Second)
 		s.untilCount(0, `SELECT count(*) FROM delivery_queue`) // those that were sent twice have arrived, too
 		list, last := byID(s.sink.arrivals(slowPath)), at
@@ -199,7 +197,6 @@ func measureTakeover(r *run) {
 			}
 		}
 		took = append(took, inMilliseconds(last.Sub(at)))
-		_ = (*killed).wait()
 		*killed = f.startHub()
 	}
 	s.verifyOrders(warmOrders + orders*r.Kills)
@@ -299,22 +296,17 @@ func measureThousand(r *run) {
 	thousand.Noted(each, len(c.members), failed, hung)
 }
 
-var endpointCounts = []int{1, 10, 100, 1000}
+var endpointGrowth = growth{"deliveries/endpoints", []int{1, 10, 100, 1000}, 0}
 
-// measureEndpointGrowth drains the same number of deliveries to ever more endpoints. The first round does not count.
+// measureEndpointGrowth drains the same number of deliveries to ever more endpoints.
 func measureEndpointGrowth(r *run) {
 	c, n := r.openCrowd(), pick(r.Quick, 10000, 3000)
-	var parts []func() float64
-	for _, endpoints := range endpointCounts {
-		parts = append(parts, func() float64 {
+	for _, figure := range endpointGrowth.measure(r, pick(r.Quick, 3, 1), func(endpoints int) func() float64 {
+		return func() float64 {
 			c.fill(n, endpoints)
 			return c.drain(n)
-		})
+		}
+	}) {
+		figure.Noted(n)
 	}
-	var grown *figures.Figure
-	rates := inTurn(1+pick(r.Quick, 3, 1), parts...)
-	for i, endpoints := range endpointCounts {
-		grown = r.add(sized("deliveries/endpoints", endpoints), rates[i][1:]...).Sized(endpoints).Noted(n)
-	}
-	grown.Against(rates[0][1:])
 }

@@ -12,6 +12,7 @@ import (
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/requests"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -49,11 +50,12 @@ func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webh
 	return effect, err
 }
 
-// unobserved ignores attempts and calls of plugins.
+// unobserved ignores what an engine (webhook.Observer) and plugins (pluginhost.Observer) do.
 type unobserved struct{}
 
-// Attempted ignores an attempt (webhook.Observer).
-func (unobserved) Attempted(webhook.Result, time.Duration) {}
+func (unobserved) Attempted(webhook.Result, time.Duration)            {}
+func (unobserved) PluginCalled(string, string, string, time.Duration) {}
+func (unobserved) PluginEntered(string, pluginhost.State)             {}
 
 // openEngine opens a database. Nothing is delivered before start.
 func (r *run) openEngine(units webhook.Units) *engine { return r.open().engine(units) }

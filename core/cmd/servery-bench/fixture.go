@@ -4,15 +4,22 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"embed"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/driver/pgdriver"
+	"github.com/valyala/fasthttp"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -20,15 +27,22 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
+//go:embed *.sql
+var files embed.FS
+
+// queries are the longer statements.
+var queries = postgres.MustLoadQueries(files)
+
 // fixture is a fresh database with the present schema, an endpoint, and the built hub once it is started.
 type fixture struct {
 	*run
 	database string
-	address  string
+	env      hubtest.Environment // of the hub's program
 	db       *postgres.DB
 	sql      *bun.DB // the hub's driver without the hub: measures floors, and counts what is stored
 	sink     *sink
-	hub      *hub
+	hub      *hubtest.Hub
+	http     *http.Client
 	orders   int // posted so far, by all shops: each has another number
 }
 
@@ -54,12 +68,14 @@ func (r *run) create(name string) {
 func (r *run) use(name string) *fixture {
 	address := must(url.Parse(r.server.DSN()))
 	address.Host = name
-	f := &fixture{run: r, database: name, address: address.String()}
-	f.db = hubtest.Connect(r, f.address, nil)
+	f := &fixture{run: r, database: name, http: &http.Client{Timeout: 30 * time.Second},
+		db: hubtest.Connect(r, address.String(), nil)}
+	f.env = hubtest.HubEnvironment(address.String(), "STORES", "MENU", "WEBHOOKS", "READ", "RIDER", "LOCATION",
+		"OPERATIONS", "ORDER_UPDATES", "CALLBACKS")
 	must(schema.MigrateUp(r.ctx, f.db))
 	check(f.db.CheckSeal(r.ctx))
 	check(schema.Maintain(r.ctx, f.db, historyDays*24*time.Hour))
-	f.sql = openSQL(f.address, publishers)
+	f.sql = openSQL(address.String(), publishers)
 	r.Cleanup(func() { _ = f.sql.Close() })
 	f.sink = r.startSink()
 	return f
@@ -67,21 +83,43 @@ func (r *run) use(name string) *fixture {
 
 // openSQL connects to the private PostgreSQL.
 func openSQL(address string, connections int) *bun.DB {
-	u := must(url.Parse(address))
-	password, _ := u.User.Password()
-	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
-		pgdriver.WithUser(u.User.Username()), pgdriver.WithPassword(password), pgdriver.WithDatabase(u.Host),
-		pgdriver.WithInsecure(true), pgdriver.WithBufferSize(64<<10), pgdriver.WithTimeout(10*time.Minute)))
+	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(address), pgdriver.WithBufferSize(64<<10),
+		pgdriver.WithTimeout(10*time.Minute)))
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return bun.NewDB(pool, pgdialect.New())
 }
 
-func (r *run) openHub(variables ...string) *fixture {
+func (r *run) openHub(settings ...string) *fixture {
 	f := r.open()
-	f.hub = f.startHub(variables...)
+	f.hub = f.startHub(settings...)
 	return f
 }
+
+// startHub starts the built hub on the database, without rate limits, and waits until it is ready.
+func (f *fixture) startHub(settings ...string) *hubtest.Hub {
+	dir := must(os.MkdirTemp(f.scratch, "hub"))
+	env := f.env.With("SERVERY_DATA_DIR", dir, "SERVERY_LOG_FILE", filepath.Join(dir, "servery.log"),
+		"SERVERY_LISTEN", fmt.Sprint("127.0.0.1:", hubtest.Port(f))).With(settings...)
+	h := hubtest.NewHub(f.Hub, env)
+	h.Cmd.Stderr = os.Stderr
+	h.Start(f)
+	f.Cleanup(func() { f.stopHub(h) })
+	h.AwaitReady(f)
+	return h
+}
+
+// stopHub ends a hub gracefully.
+func (f *fixture) stopHub(h *hubtest.Hub) {
+	f.http.CloseIdleConnections()
+	h.Terminate(f)
+}
+
+// resident and peak are a hub's resident memory in megabytes, now and at most.
+func resident(h *hubtest.Hub) float64 { return float64(status(h).VmRSS) / (1 << 20) }
+func peak(h *hubtest.Hub) float64     { return float64(status(h).VmHWM) / (1 << 20) }
+
+func status(h *hubtest.Hub) procfs.ProcStatus { return must(must(procfs.NewProc(h.PID())).NewStatus()) }
 
 func (f *fixture) execute(query string, args ...any) { must(f.sql.ExecContext(f.ctx, query, args...)) }
 
@@ -105,20 +143,89 @@ func (f *fixture) untilCount(want int, query string, args ...any) {
 	f.until(2*time.Minute, fmt.Sprintf("%s: %d", query, want), func() bool { return f.count(query, args...) == want })
 }
 
+// client is a business that calls the hub.
+type client struct {
+	*fixture
+	hubtest.Tenant
+}
+
 // business creates one whose callbacks go to the sink. The country decides which taxes a menu may have.
-func (f *fixture) business(country string) hubtest.Tenant {
+func (f *fixture) business(country string) *client {
 	return f.prepare(hubtest.Business(f, f.db), country)
 }
 
 // prepare sets the country of a business, and sends its callbacks to the sink.
-func (f *fixture) prepare(who hubtest.Tenant, country string) hubtest.Tenant {
+func (f *fixture) prepare(who hubtest.Tenant, country string) *client {
 	if country != "US" {
 		f.execute(`UPDATE businesses SET country = ?, currency = 'INR' WHERE id = ?`, country, who.ID)
 	}
 	for _, event := range []core.EventType{core.StoreCreation, core.InventoryUpdate} {
 		hubtest.SubscribeSeconds(f, f.db, who.ID, event, f.sink.url)
 	}
-	return who
+	return &client{f, who}
+}
+
+// send makes a request, with a JSON body unless that is nil, and returns the body of the response.
+func (f *fixture) send(path, authorization string, body []byte) []byte {
+	response, content := f.do(f.request(path, authorization, body))
+	verify(response.StatusCode == http.StatusOK, "%s: %s: %s", path, response.Status, content)
+	return content
+}
+
+func (f *fixture) request(path, authorization string, body []byte) *http.Request {
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
+	request := must(http.NewRequestWithContext(f.ctx, method, f.hub.URL+path, bytes.NewReader(body)))
+	request.Header.Set("Content-Type", "application/json")
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	return request
+}
+
+func (f *fixture) do(request *http.Request) (*http.Response, []byte) {
+	response := must(f.http.Do(request))
+	defer response.Body.Close()
+	return response, must(io.ReadAll(response.Body))
+}
+
+// connections is how many the load uses at once.
+const connections = 64
+
+// poster sends bodies as cheaply as possible, each goroutine over its own connection.
+type poster struct {
+	client             *fasthttp.HostClient
+	uri, authorization string
+	server             int // its process, if known
+}
+
+func (r *run) newPoster(uri, authorization string) *poster {
+	p := &poster{uri: uri, authorization: authorization, client: &fasthttp.HostClient{Addr: must(url.Parse(uri)).Host,
+		MaxConns: connections, ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second}}
+	r.Cleanup(p.client.CloseIdleConnections)
+	return p
+}
+
+// post posts a body. It ends the measurement unless the response is 200.
+func (p *poster) post(body []byte) { check(p.send(fasthttp.MethodPost, "", body)) }
+
+// send sends a body to a path below that of the poster. It fails unless the response is 200.
+func (p *poster) send(method, path string, body []byte) error {
+	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(request)
+	defer fasthttp.ReleaseResponse(response)
+	request.SetRequestURI(p.uri + path)
+	request.Header.SetMethod(method)
+	request.Header.SetContentType("application/json")
+	request.Header.Set("Authorization", p.authorization)
+	request.SetBodyRaw(body)
+	err := p.client.Do(request, response)
+	if err == nil && response.StatusCode() != fasthttp.StatusOK {
+		err = fmt.Errorf("%s%s: %d: %s", p.uri, path, response.StatusCode(), response.Body())
+	}
+	return err
 }
 
 // Paths of requests.
@@ -130,19 +237,15 @@ const (
 
 func menuPath(store string) string { return "/external/api/v1/inventory/locations/" + store + "/" }
 
-// accepted is a request that the hub took.
-type accepted struct {
-	Reference       string
-	sent, responded time.Time
-}
-
-// submit posts a request whose response is a reference.
-func (f *fixture) submit(who hubtest.Tenant, path string, body []byte) accepted {
-	a := accepted{sent: time.Now()}
-	content := f.send(path, who.Authorization, body)
-	a.responded = time.Now()
-	check(json.Unmarshal(content, &a))
-	return a
+// submit posts a request whose response is a reference, which is its key.
+func (c *client) submit(path string, body []byte) sent {
+	taken := sent{began: time.Now()}
+	content := c.send(path, c.Authorization, body)
+	taken.returned = time.Now()
+	var response struct{ Reference string }
+	check(json.Unmarshal(content, &response))
+	taken.key = response.Reference
+	return taken
 }
 
 // journey is one request from its POST to its callback, in milliseconds.
@@ -153,21 +256,21 @@ type journey struct {
 }
 
 // post submits a request, awaits its callback, and verifies how many objects it created and updated.
-func (f *fixture) post(who hubtest.Tenant, path string, body []byte, created, updated int) journey {
-	f.sink.reset(0)
-	taken := f.submit(who, path, body)
-	callback := f.sink.await("/hook", 1, 20*time.Second)[0]
-	verify(strings.Contains(callback.Head, taken.Reference), "a callback other than that of %s: %s", taken.Reference,
+func (c *client) post(path string, body []byte, created, updated int) journey {
+	c.sink.reset(0)
+	taken := c.submit(path, body)
+	callback := c.sink.await("/hook", 1, 20*time.Second)[0]
+	verify(strings.Contains(callback.Head, taken.key), "a callback other than that of %s: %s", taken.key,
 		callback.Head)
-	return journey{inMilliseconds(taken.responded.Sub(taken.sent)), inMilliseconds(callback.At.Sub(taken.responded)),
-		f.outcome(who, taken.Reference, created, updated)}
+	return journey{inMilliseconds(taken.returned.Sub(taken.began)), inMilliseconds(callback.At.Sub(taken.returned)),
+		c.outcome(taken.key, created, updated)}
 }
 
 // outcome verifies what a finished job changed, without an error, and returns how many milliseconds it took.
-func (f *fixture) outcome(who hubtest.Tenant, reference string, created, updated int) (took float64) {
+func (c *client) outcome(reference string, created, updated int) (took float64) {
 	var result string
-	f.scan([]any{&result, &took}, `SELECT result, 1000 * extract(epoch FROM finished_at - created_at) FROM jobs
-		WHERE business_id = ? AND id = ? AND state = 'done'`, who.ID, reference)
+	c.scan([]any{&result, &took}, `SELECT result, 1000 * extract(epoch FROM finished_at - created_at) FROM jobs
+		WHERE business_id = ? AND id = ? AND state = 'done'`, c.ID, reference)
 	type stats struct{ Created, Updated, Errors int }
 	var all struct {
 		stats

@@ -16,7 +16,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
-	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/menu"
 )
@@ -38,7 +38,7 @@ func (f *fixture) intake(path, country string, turns []turn, floor *copyFloor, d
 		for i := range turns {
 			t := &turns[i]
 			if round == 0 {
-				f.post(who, path, t.body, t.created, t.updated)
+				who.post(path, t.body, t.created, t.updated)
 				t.rows = floor.stored(who.ID)
 				floor.write(beside.ID, t.rows)
 				continue
@@ -47,7 +47,7 @@ func (f *fixture) intake(path, country string, turns []turn, floor *copyFloor, d
 				decode(t.body)
 				floor.write(beside.ID, t.rows)
 			}))
-			journey := f.post(who, path, t.body, t.created, t.updated)
+			journey := who.post(path, t.body, t.created, t.updated)
 			accept, t.jobs = append(accept, journey.accept), append(t.jobs, journey.job)
 		}
 	}
@@ -65,7 +65,7 @@ func measureStores(r *run) {
 		{figure: "stores/job updated", body: body, updated: requests.MaxStores}},
 		f.copyFloor(floorTable{name: "stores", key: "ref_id"}), func([]byte) {})
 	r.add("stores/accept", accept...).Noted(requests.MaxStores, cmp.Or(r.Stores, "generated"), float64(len(body))/1e6)
-	r.figures["stores/job updated"].Noted(f.hub.peak())
+	r.figures["stores/job updated"].Noted(peak(f.hub))
 }
 
 // measureMenu posts a full menu, the same again, and one with a hundredth changed.
@@ -80,45 +80,39 @@ func measureMenu(r *run) {
 			floorTable{name: "menu_links", key: "relation, from_id, to_id"}),
 		func(body []byte) { must(menu.Decode(body, menu.MasterScope(), rules)) })
 	r.add("menu/accept", accept...).Noted(cmp.Or(r.Menu, "generated"), rows, float64(len(body))/1e6)
-	r.add("menu/memory", f.hub.peak())
+	r.add("menu/memory", peak(f.hub))
 }
 
 var (
-	storeSizes = []int{50, 200, 800, 2000, requests.MaxStores}
-	menuSizes  = []int{100, 400, 1600, 6000, 12000}
+	storeGrowth = growth{"stores/growth", []int{50, 200, 800, 2000, requests.MaxStores}, 2}
+	menuGrowth  = growth{"menu/growth", []int{100, 400, 1600, 6000, 12000}, 2}
 )
 
 func measureStoreGrowth(r *run) {
-	r.openHub().grow("stores/growth", storesPath, "US", storeSizes, func(n int) ([]byte, int) {
+	r.openHub().grow(storeGrowth, storesPath, "US", func(n int) ([]byte, int) {
 		return must(requests.Stores(r.Stores, n)), n
 	})
 }
 
 func measureMenuGrowth(r *run) {
-	r.openHub().grow("menu/growth", masterPath, "IN", menuSizes, func(n int) ([]byte, int) {
+	r.openHub().grow(menuGrowth, masterPath, "IN", func(n int) ([]byte, int) {
 		rows := requests.NewMenu(n)
 		return requests.Encode(rows), rows.Size()
 	})
 }
 
-// grow posts ever larger requests to fresh businesses, and adds the cost of an object in each. The largest is compared
-// with that in the middle. The first round does not count.
-func (f *fixture) grow(name, path, country string, sizes []int, request func(size int) (body []byte, objects int)) {
-	parts, counts := make([]func() float64, len(sizes)), make([]int, len(sizes))
-	for i, size := range sizes {
+// grow posts ever larger requests to fresh businesses, and adds the cost of an object in each.
+func (f *fixture) grow(g growth, path, country string, request func(size int) (body []byte, objects int)) {
+	var counts []int
+	for i, figure := range g.measure(f.run, pick(f.Quick, 7, 3), func(size int) func() float64 {
 		body, objects := request(size)
-		counts[i] = objects
-		parts[i] = func() float64 {
-			return 1000 * f.post(f.business(country), path, body, objects, 0).job / float64(objects)
+		counts = append(counts, objects)
+		return func() float64 {
+			return 1000 * f.business(country).post(path, body, objects, 0).job / float64(objects)
 		}
+	}) {
+		figure.Noted(counts[i], figure.Measured*float64(counts[i])/1000)
 	}
-	costs := inTurn(1+pick(f.Quick, 7, 3), parts...)
-	var grown *figures.Figure
-	for i, size := range sizes {
-		grown = f.add(sized(name, size), costs[i][1:]...).Sized(size)
-		grown.Noted(counts[i], grown.Measured*float64(counts[i])/1000)
-	}
-	grown.Against(costs[len(sizes)/2][1:])
 }
 
 // measureCallbackLatency posts requests of one store at an even rate.
@@ -127,24 +121,18 @@ func measureCallbackLatency(r *run) {
 	f := r.openHub()
 	who := f.business("US")
 	f.sink.reset(0)
-	taken := make([]accepted, warm+n)
-	r.atRate(eventsPerSecond, warm+n, func(i int) {
-		taken[i] = f.submit(who, storesPath,
-			fmt.Appendf(nil, `{"stores":[{"ref_id":"S-%d","name":"Harbour Street %d","city":"Oakland"}]}`, i, i))
+	all := r.sendAtRate(eventsPerSecond, warm+n, func(i int) string {
+		return who.submit(storesPath, fmt.Appendf(nil,
+			`{"stores":[{"ref_id":"S-%d","name":"Harbour Street %d","city":"Oakland"}]}`, i, i)).key
 	})
-	came := map[string]Arrival{}
+	came := map[string][]Arrival{}
 	for _, a := range f.sink.await("/hook", warm+n, 10*time.Second) {
 		const begins = len(`{"reference":"`)
 		verify(len(a.Head) == headBytes, "a callback without a reference: %s", a.Head)
-		came[a.Head[begins:begins+len(taken[0].Reference)]] = a
+		reference := a.Head[begins : begins+len(all[0].key)]
+		came[reference] = append(came[reference], a)
 	}
-	var whole, after []float64
-	for _, request := range taken[warm:] {
-		callback, found := came[request.Reference]
-		verify(found, "the callback of %s did not arrive", request.Reference)
-		whole = append(whole, inMilliseconds(callback.At.Sub(request.sent)))
-		after = append(after, inMilliseconds(callback.At.Sub(request.responded)))
-	}
+	whole, after := latencies(all[warm:], came)
 	r.add("stores/callback median", figures.Median(whole)).Noted(n, eventsPerSecond, figures.Median(after))
 	r.add("stores/callback p99", figures.Percentile(whole, 99)).Noted(slices.Max(whole), figures.Percentile(after, 99))
 }
@@ -153,8 +141,8 @@ func measureCallbackLatency(r *run) {
 func measureIdle(r *run) {
 	settled, span := pick(r.Quick, 10*time.Second, 4*time.Second), pick(r.Quick, 20*time.Second, 6*time.Second)
 	h := r.openHub().hub
-	r.pause(time.Until(h.began.Add(settled)))
-	memory, process := h.resident(), must(procfs.NewProc(h.process.Process.Pid))
+	r.pause(time.Until(h.Began.Add(settled)))
+	memory, process := resident(h), must(procfs.NewProc(h.PID()))
 	before := must(process.Stat()).CPUTime()
 	r.pause(span)
 	r.add("idle/memory", memory).Noted(settled)
@@ -166,8 +154,8 @@ func measureIdleStatements(r *run) {
 	settled, span := 15*time.Second, pick(r.Quick, 2*time.Minute, 30*time.Second)
 	f := r.open()
 	must(r.admin.Bun().ExecContext(r.ctx, `ALTER DATABASE ? SET log_statement = 'all'`, bun.Ident(f.database)))
-	h := f.startHub("SERVERY_PLUGIN_DIR=" + must(filepath.Abs(filepath.Join(filepath.Dir(r.Hub), "plugins"))))
-	r.pause(time.Until(h.began.Add(settled)))
+	h := f.startHub("SERVERY_PLUGIN_DIR", must(filepath.Abs(filepath.Join(filepath.Dir(r.Hub), "plugins"))))
+	r.pause(time.Until(h.Began.Add(settled)))
 	before, began := f.loggedStatements(), time.Now()
 	verify(before > 0, "the database logs no statements")
 	r.pause(span)
@@ -183,43 +171,22 @@ func (f *fixture) loggedStatements() int {
 
 const storeItems = 500 // that each store of a chain sells
 
-// chain is a business with a menu and stores.
-type chain struct {
-	*fixture
-	who hubtest.Tenant
-}
-
 func storeRef(i int) string { return fmt.Sprintf("S-%d", i) }
 
 // chain creates a business with n stores.
-func (f *fixture) chain(n int) *chain {
-	c := &chain{fixture: f, who: f.business("IN")}
+func (f *fixture) chain(n int) *client {
+	c := f.business("IN")
 	stores := requests.List(n, func(i int) requests.Object {
 		return requests.Object{"ref_id": storeRef(i), "name": "Harbour Street", "city": "Pune"}
 	})
-	f.post(c.who, storesPath, requests.Encode(requests.Object{"stores": stores}), n, 0)
+	c.post(storesPath, requests.Encode(requests.Object{"stores": stores}), n, 0)
 	return c
 }
 
 // fill adds n stores that sell what a store of the chain sells.
-func (c *chain) fill(n int, pattern string) {
-	for _, statement := range []string{
-		`INSERT INTO stores (business_id, id, ref_id, city, name, hide_from_ui, active, ordering_enabled, created_at,
-			updated_at)
-		SELECT business_id, nextval('store_ids'), 'other-' || n, city, name, hide_from_ui, active, ordering_enabled,
-			created_at, updated_at
-		FROM stores, generate_series(1, ?2) n WHERE business_id = ?0 AND ref_id = ?1`,
-		`INSERT INTO store_overrides (business_id, store_id, kind, id, content)
-		SELECT a.business_id, other.id, a.kind, a.id, a.content FROM stores s
-		JOIN store_overrides a ON a.business_id = s.business_id AND a.store_id = s.id
-		JOIN stores other ON other.business_id = s.business_id AND other.ref_id LIKE 'other-%'
-		WHERE s.business_id = ?0 AND s.ref_id = ?1 ORDER BY other.id, a.kind, a.id`,
-		`INSERT INTO menu_versions (business_id, store_id, version)
-		SELECT business_id, id, 1 FROM stores WHERE business_id = ?0 AND ref_id LIKE 'other-%'`,
-	} {
-		c.execute(statement, c.who.ID, pattern, n)
-	}
-	stored := c.count(`SELECT count(*) FROM store_overrides WHERE business_id = ?`, c.who.ID)
+func (c *client) fill(n int, pattern string) {
+	c.execute(queries.With("other_stores", postgres.Args{"business": c.ID, "pattern": pattern, "n": n}))
+	stored := c.count(`SELECT count(*) FROM store_overrides WHERE business_id = ?`, c.ID)
 	verify(stored >= n*storeItems, "only %d references are stored", stored)
 	c.execute(`VACUUM (ANALYZE) store_overrides`) // as upkeep does after a while
 	c.execute(`CHECKPOINT`)
@@ -232,15 +199,15 @@ func measureMenuIndependence(r *run) {
 	some := requests.Encode(requests.Menu{"items": menu["items"][:storeItems]})
 	posts := func(others int) (atStore, master func() float64) {
 		c := r.openHub().chain(rounds + 1)
-		c.post(c.who, masterPath, requests.Encode(menu), menu.Size(), 0)
+		c.post(masterPath, requests.Encode(menu), menu.Size(), 0)
 		sold, changes := 0, 0
 		atStore = func() float64 {
 			sold++
-			return c.post(c.who, menuPath(storeRef(sold-1)), some, 0, storeItems).job
+			return c.post(menuPath(storeRef(sold-1)), some, 0, storeItems).job
 		}
 		master = func() float64 {
 			changes++
-			return c.post(c.who, masterPath, requests.Encode(menu.Changed(changes)), 0, menu.Size()).job
+			return c.post(masterPath, requests.Encode(menu.Changed(changes)), 0, menu.Size()).job
 		}
 		atStore()
 		master()
@@ -259,12 +226,12 @@ func measureMenuIndependence(r *run) {
 func measureMenuEffective(r *run) {
 	menu := must(requests.WholeMenu(r.Menu))
 	c := r.openHub().chain(1)
-	c.post(c.who, masterPath, requests.Encode(menu), menu.Size(), 0)
-	c.post(c.who, menuPath(storeRef(0)), requests.Encode(menu.Sold()), 0, menu.Sold().Size())
+	c.post(masterPath, requests.Encode(menu), menu.Size(), 0)
+	c.post(menuPath(storeRef(0)), requests.Encode(menu.Sold()), 0, menu.Sold().Size())
 	var response *http.Response
 	var body []byte
 	read := func(tag string, status int) float64 {
-		request := c.request("/channel/api/v1/stores/"+storeRef(0)+"/menu/?platform=web", c.who.Authorization, nil)
+		request := c.request("/channel/api/v1/stores/"+storeRef(0)+"/menu/?platform=web", c.Authorization, nil)
 		request.Header.Set("If-None-Match", tag)
 		took := timed(func() { response, body = c.do(request) })
 		verify(response.StatusCode == status, "the effective menu: %s, not %d", response.Status, status)

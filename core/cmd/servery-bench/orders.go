@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
-	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -21,6 +21,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/menu"
@@ -30,8 +31,7 @@ import (
 
 // shop is a business whose only store sells a menu on its own platform. It has had its first orders.
 type shop struct {
-	*fixture
-	hubtest.Tenant
+	*client
 	key    string
 	orders *poster
 	shapes [][]byte // orders without their platform_order_id
@@ -43,18 +43,16 @@ const (
 	warmOrders  = 500  // before anything is measured
 )
 
-func (f *fixture) shop() *shop {
-	return f.shopOf(f.business("IN"))
-}
+func (f *fixture) shop() *shop { return f.shopOf(f.business("IN")) }
 
 // shopOf is shop for an existing business.
-func (f *fixture) shopOf(who hubtest.Tenant) *shop {
-	s := &shop{fixture: f, Tenant: who}
-	f.post(s.Tenant, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Pune",
+func (f *fixture) shopOf(who *client) *shop {
+	s := &shop{client: who}
+	s.post(storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Pune",
 		"address":"14 Harbour Street","ordering_enabled":true,"excluded_platforms":[]}]}`, shopStore), 1, 0)
 	rows := requests.NewMenu(shopObjects)
-	f.post(s.Tenant, masterPath, requests.Encode(rows), rows.Size(), 0)
-	f.post(s.Tenant, menuPath(shopStore), requests.Encode(rows.Sold()), 0, rows.Sold().Size())
+	s.post(masterPath, requests.Encode(rows), rows.Size(), 0)
+	s.post(menuPath(shopStore), requests.Encode(rows.Sold()), 0, rows.Sold().Size())
 	s.key = hubtest.ChannelKey(f, f.db, s.ID, "")
 	var effective menu.EffectiveMenu
 	check(json.Unmarshal(f.send("/channel/api/v1/stores/"+shopStore+"/menu/?platform=web", s.key, nil), &effective))
@@ -68,8 +66,8 @@ func (f *fixture) shopOf(who hubtest.Tenant) *shop {
 }
 
 func (s *shop) connect() {
-	s.orders = s.newPoster(s.hub.host(), ordersPath, s.key)
-	s.orders.server = s.hub.process.Process.Pid
+	s.orders = s.newPoster(s.hub.URL+ordersPath, s.key)
+	s.orders.server = s.hub.PID()
 }
 
 // listen subscribes the sink to the orders.
@@ -130,12 +128,9 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 	app.Post("/", func(c *fiber.Ctx) error {
 		draft, invalid := order.Decode(c.Body())
 		var id int64
-		err := db.QueryRowContext(c.UserContext(),
-			`INSERT INTO floor_orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order,
-				delivery_type, flags, events, placed_event, placed_by, created_at, updated_at, record)
-			VALUES (1, nextval('floor_order_ids'), ?, ?, 1, 'Placed', ?, ?, 0, 1, gen_random_uuid(), 'key:shop', now(),
-				now(), ?) RETURNING id`,
-			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.DeliveryMode, c.Body()).Scan(&id)
+		err := db.QueryRowContext(c.UserContext(), queries.With("floor_order", postgres.Args{
+			"platform": draft.Platform, "platform_order_id": draft.PlatformOrderID, "bulk": draft.Bulk,
+			"delivery_mode": draft.DeliveryMode, "record": c.Body()})).Scan(&id)
 		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "order_id": id}))
 	})
 	app.Put("/:id", func(c *fiber.Ctx) error {
@@ -147,16 +142,19 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "message": from}))
 	})
 	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
-	ctx, stop := untilStdinEnds(ctx, time.Hour, listener.Addr())
-	defer stop()
-	context.AfterFunc(ctx, func() { _ = app.Shutdown() })
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = app.Shutdown()
+	}()
+	fmt.Printf("http://%s/\n", listener.Addr())
 	check(app.Listener(listener))
 }
 
 func (f *fixture) startIntakeFloor(connections int) *poster {
-	process := f.startChild("intake-floor", "--database", f.address, "--connections", strconv.Itoa(connections))
-	floor := f.newPoster(process.ready, "/", "")
-	floor.server = process.pid
+	process := f.startChild("intake-floor", "--database", f.env["SERVERY_DATABASE_URL"],
+		"--connections", strconv.Itoa(connections))
+	floor := f.newPoster(process.ready, "")
+	floor.server = process.PID()
 	return floor
 }
 
@@ -192,12 +190,12 @@ func measureOrderRetry(r *run) {
 	since := time.Now()
 	s.fail(n)
 	f.sink.reset(0)
-	taken := f.submit(s.Tenant, "/external/api/v1/webhooks/retry/", fmt.Appendf(nil,
+	taken := s.submit("/external/api/v1/webhooks/retry/", fmt.Appendf(nil,
 		`{"event_type":18,"start_time":%d,"end_time":%d}`, since.UnixMilli(), time.Now().Add(time.Second).UnixMilli()))
-	resent := rate(s.sink.awaitEach(n, time.Minute), taken.sent)
+	resent := rate(s.sink.awaitEach(n, time.Minute), taken.began)
 	f.sink.await("/callback", 1, time.Minute)
 	f.verifyCount(n, `SELECT progress FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID,
-		taken.Reference)
+		taken.key)
 	r.add("orders/retry", resent).Against([]float64{floor}).Noted(n)
 }
 
@@ -219,11 +217,10 @@ func measureRush(r *run) {
 	lasts, f := pick(r.Quick, time.Minute, 10*time.Second), r.openHub()
 	s := f.shop().listen()
 	f.sink.reset(0)
-	rush := exec.CommandContext(r.ctx, r.Hub, "simulate", "rush", "--business", fmt.Sprint(s.ID), "--store",
+	env := f.env.With("SERVERY_DATA_DIR", r.scratch, "SERVERY_BASE_URL", f.hub.URL)
+	status, _, failure := hubtest.Run(r, r.Hub, env, "simulate", "rush", "--business", fmt.Sprint(s.ID), "--store",
 		shopStore, "--platform", "web", "--rate", fmt.Sprint(perSecond), "--for", lasts.String(), "--seed", "1")
-	rush.Env = append(f.environment(must(os.MkdirTemp(r.scratch, "rush"))), "SERVERY_BASE_URL="+f.hub.base)
-	rush.Stderr = os.Stderr
-	check(rush.Run())
+	verify(status == 0, "the rush: %s", failure)
 	n := int(perSecond * lasts.Seconds())
 	var took []float64
 	for _, a := range s.sink.awaitEach(n, time.Minute) {
@@ -270,22 +267,16 @@ func (f *fixture) fillHistory(n int) {
 // fillDay stores n of each over a span from the beginning of a day.
 func (f *fixture) fillDay(from time.Time, span time.Duration, n int) {
 	for _, table := range historyTables {
-		name := bun.Ident(table.name + "_" + from.Format("20060102"))
-		f.execute(`CREATE TABLE IF NOT EXISTS ? PARTITION OF ? FOR VALUES FROM (?) TO (?)`, name, bun.Ident(table.name),
+		name, day := bun.Ident(table.name), bun.Ident(table.name+"_"+from.Format("20060102"))
+		f.execute(`CREATE TABLE IF NOT EXISTS ? PARTITION OF ? FOR VALUES FROM (?) TO (?)`, day, name,
 			core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1)))
 		var columns, values string
-		f.scan([]any{&columns, &values}, `SELECT string_agg(column_name, ', ' ORDER BY ordinal_position), string_agg(
-				CASE WHEN column_name::text = ANY (?) THEN 'numbered.id' WHEN column_name::text = ANY (?)
-				THEN 'numbered.at' ELSE 'pattern.' || column_name END, ', ' ORDER BY ordinal_position)
-			FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?`,
-			pgdialect.Array(table.ids), pgdialect.Array(table.times), table.name)
-		// The ids ascend with the time, as those of the hub do (RFC 9562, version 7).
-		f.execute(`INSERT INTO ?0 (?1) SELECT ?2 FROM (SELECT * FROM ?3 LIMIT 1) pattern,
-			(SELECT to_timestamp(ms / 1000.0) AS at,
-				(lpad(to_hex(ms), 12, '0') || '7000a' || lpad(to_hex(i), 15, '0'))::uuid AS id
-			FROM generate_series(1, ?4) i, LATERAL (SELECT ?5::bigint + i::bigint * ?6 / (?4 + 1) AS ms) m) numbered`,
-			name, bun.Safe(columns), bun.Safe(values), bun.Ident(table.name), n, from.UnixMilli(), span.Milliseconds())
-		f.execute(`VACUUM (ANALYZE) ?`, name)
+		f.scan([]any{&columns, &values}, queries.With("history_columns", postgres.Args{"table_name": table.name,
+			"ids": pgdialect.Array(table.ids), "times": pgdialect.Array(table.times)}))
+		f.execute(queries.With("history_rows", postgres.Args{"day": day, "table": name, "n": n,
+			"columns": bun.Safe(columns), "values": bun.Safe(values), "began": from.UnixMilli(),
+			"span": span.Milliseconds()}))
+		f.execute(`VACUUM (ANALYZE) ?`, day)
 	}
 }
 

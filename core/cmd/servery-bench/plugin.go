@@ -34,12 +34,6 @@ type plugins struct {
 	dir string
 }
 
-// PluginCalled ignores a call (pluginhost.Observer).
-func (unobserved) PluginCalled(string, string, string, time.Duration) {}
-
-// PluginEntered ignores a state (pluginhost.Observer).
-func (unobserved) PluginEntered(string, pluginhost.State) {}
-
 func (r *run) openPlugins() *plugins {
 	p := &plugins{run: r, dir: must(os.MkdirTemp(r.scratch, "plugins"))}
 	for _, id := range pluginIDs {
@@ -179,10 +173,10 @@ func measurePluginMenu(r *run) {
 			check(platforms.New(f.db).Set(r.ctx, who.ID, core.Platform{Name: id, ServedBy: id},
 				func(*relay.Access) error { return nil }))
 		}
-		return f.post(who, masterPath, body, checkedItems, 0).recorded
+		return who.post(masterPath, body, checkedItems, 0).recorded
 	}
 	inTurn(3, func() float64 { return job() }) // warms hub and database
-	before := f.hub.peak()
+	before := peak(f.hub)
 	var added, without []float64
 	for range rounds {
 		least := job()
@@ -191,5 +185,5 @@ func measurePluginMenu(r *run) {
 	found := f.count(`SELECT count(*) FROM platform_findings`)
 	verify(found >= rounds*checkedItems/2, "the plugins found fault with %d items", found)
 	r.add("plugins/menu check", added...).Noted(checkedItems, figures.Median(without))
-	r.add("plugins/menu memory", f.hub.peak()-before)
+	r.add("plugins/menu memory", peak(f.hub)-before)
 }

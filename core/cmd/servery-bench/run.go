@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/core/internal/figures"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 // run is a measurement in progress. It behaves like a test: a failure ends it, and cleanups run afterwards. It
@@ -106,22 +107,17 @@ func (r *run) close() {
 	}
 }
 
-// Cleanup registers a function to run at the end (testing.TB).
-func (r *run) Cleanup(cleanup func()) { r.cleanups = append(r.cleanups, cleanup) }
-
-// Helper does nothing (testing.TB).
-func (r *run) Helper() {}
-
-// Name is that of the first figure (testing.TB).
-func (r *run) Name() string { return r.rows[0].name }
+func (r *run) Cleanup(cleanup func())   { r.cleanups = append(r.cleanups, cleanup) }
+func (r *run) Context() context.Context { return r.ctx }
+func (r *run) Failed() bool             { return false }
+func (r *run) Fatal(args ...any)        { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *run) Helper()                  {}
+func (r *run) Name() string             { return r.rows[0].name }
 
 // Errorf ends the measurement (testing.TB).
 func (r *run) Errorf(format string, args ...any) {
 	verify(false, "%s", strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 }
-
-// Fatal ends the measurement (testing.TB).
-func (r *run) Fatal(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
 
 // check ends the measurement if there is an error.
 func check(err error) {
@@ -151,19 +147,7 @@ func (r *run) until(within time.Duration, what string, done func() bool) {
 }
 
 // pause waits, or ends the measurement if the run ends first.
-func (r *run) pause(d time.Duration) { check(pause(r.ctx, d)) }
-
-// pause waits, or fails if the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
+func (r *run) pause(d time.Duration) { check(postgres.Pause(r.ctx, d)) }
 
 // timed is how many milliseconds the work takes.
 func timed(work func()) float64 {
@@ -206,4 +190,66 @@ func (r *run) atRate(rate float64, n int, work func(i int)) []float64 {
 		took[i] = inMilliseconds(time.Since(due))
 	})
 	return took
+}
+
+// sent is a piece of work that was sent.
+type sent struct {
+	key             string // which its arrival has
+	began, returned time.Time
+}
+
+// sendAtRate sends n pieces of work at an even rate. The work returns its key.
+func (r *run) sendAtRate(rate float64, n int, work func(i int) (key string)) []sent {
+	all := make([]sent, n)
+	r.atRate(rate, n, func(i int) {
+		all[i].began = time.Now()
+		all[i].key = work(i)
+		all[i].returned = time.Now()
+	})
+	return all
+}
+
+// latencies are the milliseconds from each beginning, and from each return, until the arrival.
+func latencies(all []sent, arrivals map[string][]Arrival) (whole, after []float64) {
+	for _, one := range all {
+		verify(arrivals[one.key] != nil, "%s did not arrive", one.key)
+		at := arrivals[one.key][0].At
+		whole = append(whole, inMilliseconds(at.Sub(one.began)))
+		after = append(after, inMilliseconds(at.Sub(one.returned)))
+	}
+	return whole, after
+}
+
+// growth is the same work in several sizes. The largest is compared with that at the index floor.
+type growth struct {
+	name  string
+	sizes []int
+	floor int
+}
+
+// sized is the name of the figure of a size.
+func (g growth) sized(size int) string { return fmt.Sprintf("%s %d", g.name, size) }
+
+// rows are those of the sizes. The last one has the target.
+func (g growth) rows(unit, target, note string) (rows []row) {
+	for _, size := range g.sizes {
+		rows = append(rows, row{g.sized(size), unit, "", note})
+	}
+	last := &rows[len(rows)-1]
+	last.target, last.note = target, note+"; floor: "+rows[g.floor].name
+	return rows
+}
+
+// measure adds the figures of the sizes, in their order. The first round does not count.
+func (g growth) measure(r *run, rounds int, work func(size int) func() float64) (grown []*figures.Figure) {
+	var parts []func() float64
+	for _, size := range g.sizes {
+		parts = append(parts, work(size))
+	}
+	values := inTurn(1+rounds, parts...)
+	for i, size := range g.sizes {
+		grown = append(grown, r.add(g.sized(size), values[i][1:]...).Sized(size))
+	}
+	grown[len(grown)-1].Against(values[g.floor][1:])
+	return grown
 }

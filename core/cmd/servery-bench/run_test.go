@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -68,6 +69,17 @@ func TestAtRateRunsEveryTaskOnce(t *testing.T) {
 	require.PanicsWithValue(t, failure{failed}, func() {
 		(&run{ctx: t.Context()}).atRate(1e6, 40, func(int) { check(failed) })
 	})
+}
+
+func TestLatenciesEndWithTheFirstArrival(t *testing.T) {
+	began := time.Now()
+	all := []sent{{"a", began, began.Add(time.Millisecond)}}
+	after := func(d time.Duration) Arrival { return Arrival{At: began.Add(d)} }
+	fromCall, fromReturn := latencies(all, map[string][]Arrival{
+		"a": {after(3 * time.Millisecond), after(time.Second)}, "b": {after(0)}})
+	require.Equal(t, []float64{3}, fromCall)
+	require.Equal(t, []float64{2}, fromReturn)
+	require.EqualError(t, attempt(func() { latencies(all, nil) }), "a did not arrive")
 }
 
 func TestTableHasTheFiguresOfThePage(t *testing.T) {

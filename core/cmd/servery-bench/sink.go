@@ -9,52 +9,38 @@ import (
 	"net/rpc"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// child is another process of this program, with another command. It prints a line when it is ready. Its commands end
-// with their standard input.
+// child is another process of this program, with another command. It prints a line when it is ready.
 type child struct {
+	*hubtest.Process
 	ready string // the line
-	pid   int
 	in    io.WriteCloser
 	out   *bufio.Reader
-	wait  func() error
-	kill  func() error
 }
 
-// startChild starts a command of this program. It ends with the run, or with this process.
+// startChild starts a command of this program. It ends with the run, or with this process, which closes its input.
 func (r *run) startChild(arguments ...string) *child {
-	process := exec.CommandContext(r.ctx, must(os.Executable()), arguments...)
-	process.Env, process.Stderr = withoutSettings(), os.Stderr
-	c := &child{in: must(process.StdinPipe()), out: bufio.NewReaderSize(must(process.StdoutPipe()), 1<<20)}
-	check(process.Start())
-	c.pid, c.wait, c.kill = process.Process.Pid, sync.OnceValue(process.Wait), process.Process.Kill
-	r.Cleanup(func() {
-		_ = c.in.Close()
-		_ = c.wait()
-	})
-	line, err := c.out.ReadString('\n')
+	c := &child{Process: hubtest.NewProcess(must(os.Executable()), nil, arguments...)}
+	output, written, err := os.Pipe()
+	check(err)
+	c.in, c.out = must(c.Cmd.StdinPipe()), bufio.NewReaderSize(output, 1<<20)
+	c.Cmd.Stdout, c.Cmd.Stderr = written, os.Stderr
+	c.Start(r)
+	_ = written.Close()
+	context.AfterFunc(r.ctx, c.Kill)
+	c.ready, err = c.out.ReadString('\n')
 	verify(err == nil, "%s did not start: %v", arguments[0], err)
-	c.ready = strings.TrimSpace(line)
+	c.ready = strings.TrimSpace(c.ready)
 	return c
-}
-
-// untilStdinEnds prints that a child is ready, and returns a context that ends with standard input, or after a time.
-func untilStdinEnds(ctx context.Context, limit time.Duration, ready any) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-	fmt.Println(ready)
-	return ctx, cancel
 }
 
 // sinkCommand is the endpoint of deliveries, in a separate process. It records when each arrived. Its parent makes RPCs
@@ -85,7 +71,7 @@ const (
 type Sink struct {
 	ctx      context.Context
 	mu       sync.Mutex
-	came     *sync.Cond
+	came     chan struct{} // closed at the next arrival
 	arrivals []Arrival
 	tries    map[string]int
 	failures int // how many attempts of every delivery fail
@@ -94,8 +80,7 @@ type Sink struct {
 // Run serves until standard input ends.
 func (sinkCommand) Run(ctx context.Context) error {
 	return attempt(func() {
-		s := &Sink{ctx: ctx, tries: map[string]int{}}
-		s.came = sync.NewCond(&s.mu)
+		s := &Sink{ctx: ctx, tries: map[string]int{}, came: make(chan struct{})}
 		address := s.listen("127.0.0.1:0")
 		for i := range spreadAddresses {
 			s.listen(fmt.Sprintf("%s:%d", spreadAddress(i), address.(*net.TCPAddr).Port))
@@ -145,23 +130,22 @@ type Wanted struct {
 
 // Await waits for so many arrivals, and returns those that came.
 func (s *Sink) Await(wanted Wanted, list *[]Arrival) error {
-	over := false
-	timer := time.AfterFunc(wanted.Wait, func() {
+	over := time.After(wanted.Wait)
+	for seen := 0; ; {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		over = true
-		s.came.Broadcast()
-	})
-	defer timer.Stop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for seen := 0; ; s.came.Wait() {
 		for ; seen < len(s.arrivals); seen++ {
 			if strings.HasSuffix(s.arrivals[seen].Path, wanted.Suffix) {
 				*list = append(*list, s.arrivals[seen])
 			}
 		}
-		if over || len(*list) >= wanted.N {
+		came := s.came
+		s.mu.Unlock()
+		if len(*list) >= wanted.N {
+			return nil
+		}
+		select {
+		case <-came:
+		case <-over:
 			return nil
 		}
 	}
@@ -191,7 +175,8 @@ func (s *Sink) record(came Arrival, request *fasthttp.RequestCtx) {
 	}
 	came.Answered = time.Now()
 	s.arrivals = append(s.arrivals, came)
-	s.came.Broadcast()
+	close(s.came)
+	s.came = make(chan struct{})
 }
 
 // sink is the sink's process.

@@ -9,14 +9,14 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // relayedStatus is a rider status that was relayed to aggregator B.
@@ -27,18 +27,17 @@ type relayedStatus struct {
 
 // aggregators is the simulator's process behind a proxy that records the relayed calls.
 type aggregators struct {
-	url          string // for the hubs
-	simulatorURL string // of the simulator itself
-	program      string
-	env          environment
-	process      *exec.Cmd
-	exited       chan struct{}
+	*hubtest.Process        // of the simulator
+	url              string // for the hubs
+	simulatorURL     string // of the simulator itself
+	program          string
+	env              hubtest.Environment
 
 	mu      sync.Mutex
 	relayed []relayedStatus
 }
 
-// newAggregators starts the proxy; run starts the simulator behind it.
+// newAggregators starts the proxy; start starts the simulator behind it.
 func newAggregators(t *testing.T) *aggregators {
 	t.Helper()
 	a := &aggregators{simulatorURL: "http://" + freeAddress(t)}
@@ -64,35 +63,14 @@ func newAggregators(t *testing.T) *aggregators {
 	return a
 }
 
-// run starts the simulator until the end of the test.
-func (a *aggregators) run(t *testing.T, program string, env environment) {
-	t.Helper()
-	a.program, a.env = program, env
-	t.Cleanup(a.kill)
-	a.start(t)
-}
-
 // start starts a process of the simulator, without the state of an earlier one.
 func (a *aggregators) start(t *testing.T) {
 	t.Helper()
-	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.simulatorURL, "http://")),
-		make(chan struct{})
-	process.Env = a.env.list()
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, process.Start())
-	a.process, a.exited = process, exited
-	go func() {
-		defer close(exited)
-		_ = process.Wait()
-	}()
+	a.Process = hubtest.NewProcess(a.program, a.env, "simulator", "--listen",
+		strings.TrimPrefix(a.simulatorURL, "http://"))
+	a.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	a.Start(t)
 	eventually(t, waitTimeout, func() error { return a.callAdmin("GET", "", nil) })
-}
-
-func (a *aggregators) kill() {
-	if a.process != nil {
-		_ = a.process.Process.Kill()
-		<-a.exited
-	}
 }
 
 // record stores the rider statuses of a response.
@@ -137,15 +115,4 @@ func (a *aggregators) callAdmin(method, path string, content any) error {
 		return fmt.Errorf("the simulator answered %d", response.StatusCode)
 	}
 	return nil
-}
-
-// stop stops the simulator.
-func (a *aggregators) stop() error {
-	_ = a.process.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-a.exited:
-		return nil
-	case <-time.After(waitTimeout):
-		return fmt.Errorf("the simulator does not stop")
-	}
 }

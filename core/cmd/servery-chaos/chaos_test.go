@@ -4,19 +4,13 @@ package chaos
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
-
-	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 var (
@@ -68,30 +62,4 @@ func TestChaos(t *testing.T) {
 	s.checkLeftovers()
 	s.checkLogs()
 	s.report()
-}
-
-// makeRunDir creates the directory of a run, which PostgreSQL's user can enter.
-func makeRunDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "c") // short, because it is part of socket paths
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	dir, err = filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if *keep {
-			t.Logf("kept: %s", dir)
-			return
-		}
-		if err := hubtest.Await(10*time.Second, func() error {
-			if left := hubtest.ProcessesIn(dir); len(left) > 0 {
-				return fmt.Errorf("left over at the very end: processes %v", left)
-			}
-			return nil
-		}); err != nil {
-			t.Error(err)
-		}
-		_ = os.RemoveAll(dir)
-	})
-	return dir
 }

@@ -252,7 +252,7 @@ func (s *chaosRun) checkIdle() {
 	for _, h := range s.hubs {
 		if err := hubtest.Await(waitTimeout, func() error {
 			n, err := h.goroutines()
-			now := idleUsage{n, sockets(h.process.Process.Pid)}
+			now := idleUsage{n, sockets(h.PID())}
 			if err == nil && (now.goroutines > s.idle[h].goroutines+moreGoroutines ||
 				now.sockets > s.idle[h].sockets+moreSockets) {
 				err = fmt.Errorf("left over: %s holds %+v, before the work %+v", h.name, now, s.idle[h])

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -107,7 +105,7 @@ func (c *cluster) addStandby() {
 	c.t.Helper()
 	primary, dir := c.primary.Load(), c.nextDir()
 	copied := filepath.Join(dir, "postgres")
-	postmaster := fmt.Sprintf("/proc/%d", primary.pid(c.t))
+	postmaster := fmt.Sprintf("/proc/%d", hubtest.Postmaster(c.t, primary.dir))
 	program, err := os.Readlink(postmaster + "/exe")
 	require.NoError(c.t, err)
 	copier := filepath.Join(filepath.Dir(program), "pg_basebackup")
@@ -155,21 +153,11 @@ func (c *cluster) awaitStandby(want int, condition string) {
 	})
 }
 
-func (n *node) pid(t *testing.T) int {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(n.dir, "postgres", "postmaster.pid"))
-	require.NoError(t, err)
-	first, _, _ := strings.Cut(string(content), "\n")
-	pid, err := strconv.Atoi(first)
-	require.NoError(t, err)
-	return pid
-}
-
 // failOver kills the primary, waits until it is gone, and promotes the standby. It returns the time of the kill.
 func (c *cluster) failOver(immediate bool) time.Time {
 	c.t.Helper()
 	old := c.primary.Load()
-	pid := old.pid(c.t)
+	pid := hubtest.Postmaster(c.t, old.dir)
 	start := time.Now()
 	if immediate {
 		require.NoError(c.t, syscall.Kill(pid, syscall.SIGQUIT))
@@ -195,7 +183,7 @@ func (c *cluster) failOver(immediate bool) time.Time {
 // killStandby kills the standby, and returns when the primary has noticed.
 func (c *cluster) killStandby() {
 	c.t.Helper()
-	hubtest.KillWithChildren(c.t, c.standby.pid(c.t))
+	hubtest.KillWithChildren(c.t, hubtest.Postmaster(c.t, c.standby.dir))
 	c.awaitStandby(0, `true`)
 }
 
@@ -210,7 +198,7 @@ func (c *cluster) returnStandby() {
 // freezePrimary stops the processes of the primary until the channel receives.
 func (c *cluster) freezePrimary(until <-chan time.Time) {
 	c.t.Helper()
-	pid := c.primary.Load().pid(c.t)
+	pid := hubtest.Postmaster(c.t, c.primary.Load().dir)
 	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // a stopped process starts no more children
 	all := append(hubtest.ChildrenOf(pid), pid)
 	signalAll(all, syscall.SIGSTOP)

@@ -47,7 +47,7 @@ func (s *chaosRun) failAggregators(rng *rand.Rand) {
 
 // restartAggregators kills the simulator and starts another one after a while.
 func (s *chaosRun) restartAggregators(rng *rand.Rand) {
-	s.aggregators.kill()
+	s.aggregators.Kill()
 	<-randomDelay(rng, 500*time.Millisecond, 3*time.Second)
 	s.aggregators.start(s.t)
 }

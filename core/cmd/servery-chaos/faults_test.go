@@ -79,9 +79,7 @@ func (s *chaosRun) awaitProgress() {
 		return nil
 	})
 	for _, h := range s.hubs {
-		if !h.running() {
-			s.t.Fatalf("%s ended by itself: %s\n%s", h.name, lastErrors(h.stderr), lastErrors(h.log))
-		}
+		require.True(s.t, h.Running(), "%s ended by itself", h.name)
 	}
 }
 
@@ -94,9 +92,8 @@ func randomDelay(rng *rand.Rand, low, high time.Duration) <-chan time.Time {
 
 func (s *chaosRun) killHub(rng *rand.Rand) {
 	h := s.randomHub(rng)
-	h.kill()
+	h.Kill()
 	h.start()
-	h.awaitReady()
 }
 
 // freezeHub stops a hub, sometimes for longer than its leases.
@@ -106,9 +103,9 @@ func (s *chaosRun) freezeHub(rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		low, high = 11*time.Second, 13*time.Second
 	}
-	_ = h.process.Process.Signal(syscall.SIGSTOP)
+	_ = h.Cmd.Process.Signal(syscall.SIGSTOP)
 	<-randomDelay(rng, low, high)
-	_ = h.process.Process.Signal(syscall.SIGCONT)
+	_ = h.Cmd.Process.Signal(syscall.SIGCONT)
 }
 
 func (s *chaosRun) restartAll(*rand.Rand) {
@@ -119,11 +116,8 @@ func (s *chaosRun) restartAll(*rand.Rand) {
 
 func (s *chaosRun) restart(h *hub, settings ...string) {
 	s.t.Helper()
-	if err := h.terminate(); err != nil {
-		s.t.Error(err)
-	}
+	h.terminate()
 	h.start(settings...)
-	h.awaitReady()
 }
 
 // killPlugin kills the plugins of a hub one after the other, because the hub quarantines a plugin that exits too often.
@@ -143,7 +137,7 @@ func (s *chaosRun) killPlugin(*rand.Rand) {
 // fillLogDisk makes a hub log to /dev/full, which fails like a full disk.
 func (s *chaosRun) fillLogDisk(rng *rand.Rand) {
 	h := s.randomHub(rng)
-	s.restart(h, "SERVERY_LOG_FILE=/dev/full", "SERVERY_LOG_LEVEL=debug")
+	s.restart(h, "SERVERY_LOG_FILE", "/dev/full", "SERVERY_LOG_LEVEL", "debug")
 	before := s.load.accepted.Load()
 	eventually(s.t, waitTimeout, func() error {
 		if s.load.accepted.Load() < before+50 {

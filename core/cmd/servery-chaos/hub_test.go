@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,20 +23,17 @@ import (
 
 // hub is a replica, which may be restarted.
 type hub struct {
-	t       *testing.T
-	name    string
-	address string // host:port, the same for every process
-	program string
-	env     environment
-	clock   string // the error of its clock
-	log     string
-	stderr  string // the file with its standard error
+	*hubtest.Hub // its current process
+	t            *testing.T
+	name         string
+	address      string // host:port, the same for every process
+	program      string
+	env          hubtest.Environment
+	clock        string // the error of its clock
+	log, stderr  string // files
 
-	process *exec.Cmd
-	exited  chan struct{}
-	began   time.Time
-	ready   atomic.Bool     // the last result of the balancer's probe
-	starts  []time.Duration // time from start to ready
+	ready  atomic.Bool     // the last result of the balancer's probe
+	starts []time.Duration // time from start to ready
 }
 
 // freeAddress returns a local address without a listener.
@@ -46,95 +42,42 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 }
 
-func newHub(t *testing.T, runDir, program, roles string, env environment) *hub {
+func newHub(t *testing.T, runDir, program, roles string, env hubtest.Environment) *hub {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(runDir, 0o755))
-	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program, log: filepath.Join(runDir,
-		"log"),
-		stderr: filepath.Join(runDir, "stderr")}
-	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+runDir, "TMPDIR="+runDir)
-	t.Cleanup(h.kill)
+	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program,
+		log: filepath.Join(runDir, "log"), stderr: filepath.Join(runDir, "stderr")}
+	h.env = env.With("SERVERY_LISTEN", h.address, "SERVERY_ROLES", roles, "SERVERY_DATA_DIR", runDir,
+		"SERVERY_LOG_FILE", h.log, "TMPDIR", runDir)
 	return h
 }
 
-// start starts a process. The settings override the common ones.
+// start starts a process, and waits until it is ready. The settings override the common ones.
 func (h *hub) start(settings ...string) {
 	h.t.Helper()
-	h.process, h.exited = exec.Command(h.program, "serve"), make(chan struct{})
-	h.process.Env = h.env.with("SERVERY_LOG_FILE="+h.log, "SERVERY_CHAOS_SKEW="+h.clock).with(settings...).list()
+	h.Hub = hubtest.NewHub(h.program, h.env.With("SERVERY_CHAOS_SKEW", h.clock).With(settings...))
 	stderr, err := os.OpenFile(h.stderr, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(h.t, err)
 	defer stderr.Close()
-	h.process.Stderr = stderr
-	h.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	h.began = time.Now()
-	require.NoError(h.t, h.process.Start())
-	go func(process *exec.Cmd, exited chan struct{}) {
-		defer close(exited)
-		_ = process.Wait()
-	}(h.process, h.exited)
-}
-
-// awaitReady waits until the current process is ready.
-func (h *hub) awaitReady() {
-	h.t.Helper()
-	eventually(h.t, waitTimeout, func() error {
-		if !h.running() {
-			require.FailNow(h.t, h.name+" ended instead of serving", "%s\n%s", lastErrors(h.stderr), lastErrors(h.log))
-		}
-		return h.probe()
-	})
-	h.starts = append(h.starts, time.Since(h.began))
+	h.Cmd.Stderr, h.Cmd.SysProcAttr = stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	h.Start(h.t)
+	h.AwaitReady(h.t)
+	h.starts = append(h.starts, time.Since(h.Began))
 }
 
 var probeClient = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-func (h *hub) probe() error {
-	response, err := probeClient.Get("http://" + h.address + "/readyz")
-	if err != nil {
-		return err
+// terminate stops the process gracefully.
+func (h *hub) terminate() {
+	if status := h.Terminate(h.t); status != 0 {
+		h.t.Errorf("%s: exit status %d after SIGTERM", h.name, status)
 	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: readyz answered %d", h.name, response.StatusCode)
-	}
-	return nil
-}
-
-func (h *hub) running() bool {
-	select {
-	case <-h.exited:
-		return false
-	default:
-		return true
-	}
-}
-
-func (h *hub) kill() {
-	if h.process != nil {
-		_ = h.process.Process.Kill()
-		<-h.exited
-	}
-}
-
-// terminate sends SIGTERM and waits for the exit.
-func (h *hub) terminate() error {
-	_ = h.process.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-h.exited:
-	case <-time.After(waitTimeout):
-		return fmt.Errorf("%s does not stop", h.name)
-	}
-	if status := h.process.ProcessState.ExitCode(); status != 0 {
-		return fmt.Errorf("%s: exit status %d after SIGTERM", h.name, status)
-	}
-	return nil
 }
 
 // plugins returns the pids of the hub's plugins, below their shims.
 func (h *hub) plugins() map[string]int {
 	found := map[string]int{}
-	for below := hubtest.ChildrenOf(h.process.Process.Pid); len(below) > 0; below = below[1:] {
+	for below := hubtest.ChildrenOf(h.PID()); len(below) > 0; below = below[1:] {
 		named, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", below[0]))
 		program, _, _ := strings.Cut(string(named), "\x00")
 		found[filepath.Base(program)] = below[0]
@@ -147,7 +90,7 @@ var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
 // goroutines returns the number of goroutines of the hub.
 func (h *hub) goroutines() (int, error) {
-	response, err := probeClient.Get("http://" + h.address + "/metrics")
+	response, err := probeClient.Get(h.URL + "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -193,7 +136,7 @@ func watchReadiness(h *hub, done chan struct{}) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		h.ready.Store(h.probe() == nil)
+		h.ready.Store(hubtest.Ready(probeClient, "http://"+h.address) == nil)
 		select {
 		case <-done:
 			return

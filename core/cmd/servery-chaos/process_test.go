@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,29 +31,6 @@ func queryContext() context.Context {
 func eventually(t *testing.T, within time.Duration, check func() error) {
 	t.Helper()
 	require.NoError(t, hubtest.Await(within, check), "what was waited for did not happen within %v", within)
-}
-
-// environment contains the variables of a process, in addition to those that every process needs.
-type environment []string
-
-func (e environment) with(pairs ...string) environment {
-	return append(append(environment{}, e...), pairs...)
-}
-
-func (e environment) list() []string {
-	list := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
-	return append(list, e...)
-}
-
-// commandJSON runs a command that must succeed and decodes its output.
-func commandJSON(t *testing.T, program string, env environment, into any, args ...string) {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program, append(args, "--json")...)
-	cmd.Env, cmd.Stderr = env.list(), &stderr
-	out, err := cmd.Output()
-	require.NoError(t, err, "%v: %s", args, stderr.String())
-	require.NoError(t, json.Unmarshal(out, into), "%s", out)
 }
 
 // build compiles the program and its plugins. With skewed, the program's clock is wrong by SERVERY_CHAOS_SKEW.

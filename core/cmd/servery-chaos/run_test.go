@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,22 +46,16 @@ type idleUsage struct{ goroutines, sockets int }
 
 func newChaosRun(t *testing.T) *chaosRun {
 	t.Helper()
-	s := &chaosRun{t: t, dir: makeRunDir(t), began: time.Now(), faults: map[string]int{}, idle: map[*hub]idleUsage{},
+	dir := hubtest.OpenDir(t, "c", *keep) // short, because it is part of socket paths
+	s := &chaosRun{t: t, dir: dir, began: time.Now(), faults: map[string]int{}, idle: map[*hub]idleUsage{},
 		watching: make(chan struct{})}
 	program, plugins := build(t, s.dir, *length >= skewedFrom)
 	s.log("built")
 	s.cluster = startCluster(t, s.dir)
 	s.aggregators = newAggregators(t)
-	env := environment{
-		"SERVERY_DATABASE_URL=" + s.cluster.url(), "SERVERY_SECRET_KEY=" + hubtest.SecretKey,
-		"SERVERY_PLUGIN_DIR=" + plugins,
-		"SERVERY_WEBHOOK_ALLOW=127.0.0.0/8", "SERVERY_SIMULATOR=" + s.aggregators.url, "SERVERY_DELIVERY_LEASE=10s",
-		"SERVERY_JOB_LEASE=3s",
-	}
-	for _, throttle := range []string{"STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS", "ORDER_UPDATES",
-		"SWITCHES", "CALLBACKS", "RIDER"} {
-		env = append(env, "SERVERY_LIMIT_"+throttle+"=off")
-	}
+	env := hubtest.HubEnvironment(s.cluster.url(), "STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS",
+		"ORDER_UPDATES", "SWITCHES", "CALLBACKS", "RIDER").With("SERVERY_PLUGIN_DIR", plugins,
+		"SERVERY_SIMULATOR", s.aggregators.url, "SERVERY_DELIVERY_LEASE", "10s", "SERVERY_JOB_LEASE", "3s")
 	s.tenant, s.rejectingTenant = newTenant(t, program, env), newTenant(t, program, env)
 	s.stopWatching = sync.OnceFunc(func() {
 		close(s.watching)
@@ -76,11 +71,11 @@ func newChaosRun(t *testing.T) *chaosRun {
 		h.clock = []string{"0s", "95s", "-40s"}[n]
 		s.hubs = append(s.hubs, h)
 		h.start()
-		h.awaitReady()
 		s.watchers.Go(func() { watchReadiness(h, s.watching) })
 	}
 	s.balancer = newProxy(t, newBalancer(s.hubs[:2])) // hubs with the role api
-	s.aggregators.run(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
+	s.aggregators.program, s.aggregators.env = program, env.With("SERVERY_BASE_URL", "http://"+s.balancer.address)
+	s.aggregators.start(t)
 	s.pos, s.second, s.rejecting = newEndpoint(t), newEndpoint(t), newEndpoint(t)
 	s.open()
 	s.log("everything is up")
@@ -94,20 +89,20 @@ func (s *chaosRun) log(format string, args ...any) {
 
 // newTenant creates a business in a time zone where it is about noon, because an order retry is limited to the current
 // day.
-func newTenant(t *testing.T, program string, env environment) tenant {
+func newTenant(t *testing.T, program string, env hubtest.Environment) tenant {
 	t.Helper()
 	zone := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // Etc/GMT zones have inverted signs
 	if zone == "Etc/GMT+0" {
 		zone = "Etc/GMT"
 	}
 	var business struct{ ID int64 }
-	commandJSON(t, program, env, &business, "business", "create", "--name", "Test Kitchen", "--country", "US",
+	hubtest.RunJSON(t, program, env, &business, "business", "create", "--name", "Test Kitchen", "--country", "US",
 		"--timezone", zone, "--currency", "USD", "--sandbox")
 	key := func(scope string) string {
 		var made struct {
 			APIKey string `json:"api_key"`
 		}
-		commandJSON(t, program, env, &made, "key", "create", "--business", strconv.FormatInt(business.ID, 10),
+		hubtest.RunJSON(t, program, env, &made, "key", "create", "--business", strconv.FormatInt(business.ID, 10),
 			"--username", scope, "--scope", scope)
 		return "apikey " + scope + ":" + made.APIKey
 	}
@@ -143,7 +138,7 @@ func (s *chaosRun) open() {
 	for _, h := range s.hubs {
 		n, err := h.goroutines()
 		require.NoError(s.t, err)
-		s.idle[h] = idleUsage{n, sockets(h.process.Process.Pid)}
+		s.idle[h] = idleUsage{n, sockets(h.PID())}
 	}
 }
 
@@ -193,13 +188,9 @@ func (s *chaosRun) stop() {
 	s.t.Helper()
 	s.stopWatching()
 	for _, h := range s.hubs {
-		if err := h.terminate(); err != nil {
-			s.t.Error(err)
-		}
+		h.terminate()
 	}
-	if err := s.aggregators.stop(); err != nil {
-		s.t.Error(err)
-	}
+	s.aggregators.Stop(s.t, syscall.SIGTERM)
 }
 
 // showLogs logs the last output of the hubs after a failure.
@@ -208,7 +199,7 @@ func (s *chaosRun) showLogs() {
 		return
 	}
 	for _, h := range s.hubs {
-		s.t.Logf("%s wrote last:\n%s", h.name, lastErrors(h.log))
+		s.t.Logf("%s wrote last:\n%s\n%s", h.name, lastErrors(h.stderr), lastErrors(h.log))
 	}
 	s.t.Logf("again: make chaos CHAOS_FLAGS='--for=%v --seed=%d'", *length, *seed)
 }

@@ -18,7 +18,7 @@ func TestGoClientCallsTheAPI(t *testing.T) {
 	pos := newAPIClient(t, env)
 	of := func(who apiClient) *client.Client {
 		username, key, _ := strings.Cut(strings.TrimPrefix(who.authorization, "apikey "), ":")
-		return client.New(hub.url+"/", username, key, nil)
+		return client.New(hub.URL+"/", username, key, nil)
 	}
 	c, shop := of(pos), of(newKey(t, env, pos.business, "channel"))
 

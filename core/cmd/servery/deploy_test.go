@@ -173,11 +173,11 @@ func TestUpgradeCanBeRolledBack(t *testing.T) {
 	binary, address := builtBinary(t), emptyDatabase(t)
 	plugins := t.TempDir()
 	installtest.Plugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
-	env := onDatabase(address).with("SERVERY_LISTEN", fmt.Sprint("127.0.0.1:", hubtest.Port(t)),
+	env := onDatabase(address).With("SERVERY_LISTEN", fmt.Sprint("127.0.0.1:", hubtest.Port(t)),
 		"SERVERY_LIMIT_MENU", "off", "SERVERY_PLUGIN_DIR", plugins, "SERVERY_DATA_DIR", t.TempDir())
 	exercise := func(store string) {
 		check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/exercise.sh"), binary, store)
-		check.Env = env.list()
+		check.Env = env.List()
 		out, err := check.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}

@@ -49,7 +49,7 @@ func requireResult(found map[string][]doctor.Result, check string, v doctor.Outc
 
 func TestDoctorReportsEachProblem(t *testing.T) {
 	url := hubtest.HubDatabaseURL(t)
-	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	env := onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	tenant, sink := hubtest.Business(t, db), hubtest.NewSink(t, nil)
@@ -71,14 +71,14 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	require.True(t, requireResult(found, "database", doctor.Fail, "fsync is off"), "tests do without it")
 	require.Equal(t, 1, status)
 
-	_, found = runDoctor(t, env.with("SERVERY_WEBHOOK_ALLOW", ""))
+	_, found = runDoctor(t, env.With("SERVERY_WEBHOOK_ALLOW", ""))
 	require.True(t, requireResult(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
-	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
+	_, found = runDoctor(t, env.With("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
 	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"),
 		found["secret key"])
 
-	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
+	_, found = runDoctor(t, env.With("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
 		hubtest.SecretKey))
 	require.True(t, requireResult(found, "secret key", doctor.Warn, "6 of 6 secrets"), found["secret key"])
 
@@ -114,7 +114,7 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			status, found := runDoctor(t, onDatabase(c.url).with("SERVERY_DATA_DIR", openDir(t)))
+			status, found := runDoctor(t, onDatabase(c.url).With("SERVERY_DATA_DIR", openDir(t)))
 			require.Equal(t, 1, status)
 			require.True(t, requireResult(found, "database", doctor.Fail, c.found), found["database"])
 			require.Contains(t, found["database"][0].Remedy, c.do)
@@ -130,7 +130,7 @@ func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 	server.exec(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
 	server.exec(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
 	database.User = url.UserPassword(role, "own")
-	env := onDatabase(database.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	env := onDatabase(database.String()).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := runDoctor(t, env)
 	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"),
 		"every role may: %v",
@@ -145,7 +145,7 @@ func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	for url, warned := range map[string]bool{database: false, hubtest.AdminURL(t, database): true} {
 		_, found := runDoctor(t,
-			onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
+			onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
 		require.Equal(t, warned, requireResult(found, "database", doctor.Warn, "is a superuser"), found["database"])
 	}
 }
@@ -154,7 +154,7 @@ func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	file := filepath.Join(openDir(t), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, found := runDoctor(t,
-		onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
+		onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
 	require.True(t, requireResult(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
@@ -165,7 +165,7 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	require.NoError(t, os.Remove(program)) // other tests start it too
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
 	_, found := runDoctor(t,
-		onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+		onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
 		found["plugin aggregator-a"])
 }
@@ -177,7 +177,7 @@ func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	plugins, now := calls.NewPlugins(db), time.Now()
 	require.NoError(t, plugins.Add(t.Context(), []string{"aggregator-a"}))
-	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir)
+	env := onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir)
 	_, found := runDoctor(t, env)
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.OK,
 		"no running hub has it; a trial start here of 1.0.0 succeeded"), found["plugin aggregator-a"])
@@ -208,7 +208,7 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 			a.Settings = []byte(`{"brand":7}`)
 			return nil
 		}))
-	_, found := runDoctor(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	_, found := runDoctor(t, onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail,
 		`it rejects the settings of platform "tasty"`),
 		found["plugin aggregator-a"])
@@ -260,7 +260,7 @@ func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	hubtest.Business(t, db)
-	env := onDatabase(url).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
+	env := onDatabase(url).With("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
 	counted := servery(t, env, "secrets", "rotate", "--dry-run")
 	require.Zero(t, counted.status, counted.stderr)
 	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be re-encrypted\): 1\n`, counted.stdout)
@@ -270,5 +270,5 @@ func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
 	require.Equal(t, 1, servery(t, onDatabase(url), "secrets", "rotate", "--dry-run").status,
 		"the earlier key opens nothing any more")
-	require.Zero(t, servery(t, env.with("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
+	require.Zero(t, servery(t, env.With("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
 }

@@ -75,5 +75,5 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	w.callHub("POST", "/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
 	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
-	require.Zero(t, w.hub.terminate(t))
+	require.Zero(t, w.hub.Terminate(t))
 }

@@ -31,7 +31,7 @@ func TestServeOnATakenPortStartsNothing(t *testing.T) {
 		started, err := filepath.Glob(filepath.Join(dir, "postgres*"))
 		require.NoError(t, err)
 		require.Empty(t, started)
-		requireNoProcess(t, dir)
+		hubtest.RequireNoProcess(t, dir)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestServeRejectsUnreadableValues(t *testing.T) {
 	} {
 		env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0",
 			"SERVERY_SECRET_KEY": hubtest.SecretKey}
-		e := servery(t, env.with(variable, value), "serve")
+		e := servery(t, env.With(variable, value), "serve")
 		require.Equal(t, 1, e.status, variable)
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "SERVERY_"), "_", "-"))
 		require.True(t, strings.Contains(e.stderr, variable) ||
@@ -98,7 +98,7 @@ func TestServeRejectsUnreadableValues(t *testing.T) {
 func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 	for _, variable := range []string{"SERVERY_DATABASE_URL", "SERVERY_ROLES"} {
 		dir := filepath.Join(openDir(t), "hub")
-		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}.with(variable, ""),
+		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}.With(variable, ""),
 			"serve")
 		require.Equal(t, 1, e.status, variable)
 		require.Contains(t, e.stderr, variable+": must")
@@ -109,8 +109,8 @@ func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
 	env, dir := onDatabase(hubtest.HubDatabaseURL(t)), openDir(t)
 	delete(env, "SERVERY_SECRET_KEY")
-	hubEnv, otherEnv := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
-		env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
+	hubEnv, otherEnv := env.With("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
+		env.With("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
 	first := servery(t, hubEnv, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
 		"--currency", "USD")
 	require.Zero(t, first.status, first.stderr)
@@ -126,16 +126,16 @@ func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
 	}
 	created, err := os.ReadFile(filepath.Join(hubEnv["SERVERY_DATA_DIR"], "secret.key"))
 	require.NoError(t, err)
-	rotate := hubEnv.with("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(created)))
+	rotate := hubEnv.With("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(created)))
 	require.Contains(t, servery(t, rotate, "secrets", "rotate").stderr, "SERVERY_SECRET_KEY: is required",
 		"nor with one that lies there")
-	require.Zero(t, servery(t, rotate.with("SERVERY_SECRET_KEY", hubtest.SecretKey), "secrets", "rotate").status)
+	require.Zero(t, servery(t, rotate.With("SERVERY_SECRET_KEY", hubtest.SecretKey), "secrets", "rotate").status)
 }
 
 func TestServeRejectsAWrongSecretKey(t *testing.T) {
 	_, env := useSharedHub(t)
 	for _, args := range [][]string{{"serve"}, {"key", "create", "--business", "1", "--username", "till"}} {
-		e := servery(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)), args...)
+		e := servery(t, env.With("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)), args...)
 		require.Equal(t, 1, e.status)
 		require.Contains(t, e.stderr, "has the key of this database")
 	}

@@ -28,7 +28,7 @@ func connect(t *testing.T, hub, from, text string) net.Conn {
 }
 
 func TestHubBoundsItsConnections(t *testing.T) {
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_TRUSTED_PROXIES",
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_TRUSTED_PROXIES",
 		"::1/128",
 		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS", "4", "SERVERY_STALL_TIMEOUT", "500ms")
 	hub := startHub(t, env)
@@ -38,7 +38,7 @@ func TestHubBoundsItsConnections(t *testing.T) {
 		"Content-Length: 1048576\r\n\r\n"
 	var halves []net.Conn
 	for range 4 {
-		halves = append(halves, connect(t, hub.url, "127.0.0.2", half+strings.Repeat("x", 1<<20-1)))
+		halves = append(halves, connect(t, hub.URL, "127.0.0.2", half+strings.Repeat("x", 1<<20-1)))
 	}
 	for _, conn := range halves {
 		_, err := io.Copy(io.Discard, conn)
@@ -47,22 +47,22 @@ func TestHubBoundsItsConnections(t *testing.T) {
 
 	var known []net.Conn
 	for range 4 {
-		conn := connect(t, hub.url, "127.0.0.3",
+		conn := connect(t, hub.URL, "127.0.0.3",
 			"GET "+webhooksPath+" HTTP/1.1\r\nHost: hub\r\nAuthorization: "+who.authorization+"\r\n\r\n")
 		_, err := conn.Read(make([]byte, 1))
 		require.NoError(t, err)
 		known = append(known, conn)
 	}
-	rejected := connect(t, hub.url, "127.0.0.3", "")
+	rejected := connect(t, hub.URL, "127.0.0.3", "")
 	text, err := io.ReadAll(rejected)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "503 Service Unavailable")
 
-	figures := hubtest.Call(t, http.MethodGet, hub.url+"/metrics", "", nil)
+	figures := hubtest.Call(t, http.MethodGet, hub.URL+"/metrics", "", nil)
 	require.Contains(t, string(figures.Body), `servery_client_connections{state="authenticated"} 4`)
 	require.Contains(t, string(figures.Body), `servery_client_connections_refused_total{limit="address"} 1`)
 	require.Contains(t, string(figures.Body), `servery_client_connections_closed_total{reason="stalled"} 4`)
-	require.Zero(t, hub.terminate(t), "open connections do not keep it from stopping")
+	require.Zero(t, hub.Terminate(t), "open connections do not keep it from stopping")
 	for _, conn := range known {
 		_, err := io.Copy(io.Discard, conn)
 		require.NoError(t, err)

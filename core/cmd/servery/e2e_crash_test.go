@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,17 +25,17 @@ func TestKilledHubLosesNothing(t *testing.T) {
 		rounds = 4
 	}
 	hub := startHub(t, env)
-	load := startLoad(t, env, hub.url, sink, 3)
+	load := startLoad(t, env, hub.URL, sink, 3)
 	for range rounds {
 		load.awaitAccepted(t, rand.IntN(60)) // the time of the crash is an input of the test
-		hub.kill()
+		hub.Kill()
 		hub = startHub(t, env)
-		load.setHubs(hub.url)
+		load.setHubs(hub.URL)
 	}
 	load.awaitAccepted(t, 10)
 	load.stop()
 	require.Greater(t, len(load.accepted), 10*rounds)
-	load.requireNothingLost(t, sink, database, hub.url)
+	load.requireNothingLost(t, sink, database, hub.URL)
 }
 
 func TestPostgresRestartLosesNothing(t *testing.T) {
@@ -47,52 +44,25 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 	pg := joinPostgres(t, dir)
 	env, sink := onDatabase(pg.DSN()), newCallbackSink(t, 0)
 	hub := startHub(t, env)
-	load := startLoad(t, env, hub.url, sink, 3)
+	load := startLoad(t, env, hub.URL, sink, 3)
 	for _, crash := range []func(testing.TB, int){immediateShutdown, hubtest.KillWithChildren} {
 		load.awaitAccepted(t, 100)
-		pid := postmaster(t, dir)
+		pid := hubtest.Postmaster(t, dir)
 		crash(t, pid)
 		load.awaitFailures(t, 20)
 		joinPostgres(t, dir)
-		require.NotEqual(t, pid, postmaster(t, dir))
+		require.NotEqual(t, pid, hubtest.Postmaster(t, dir))
 		load.awaitAccepted(t, 100)
-		require.True(t, hub.running())
+		require.True(t, hub.Running())
 	}
 	load.stop()
-	load.requireNothingLost(t, sink, pg.DSN(), hub.url)
-	require.True(t, hub.running())
+	load.requireNothingLost(t, sink, pg.DSN(), hub.URL)
+	require.True(t, hub.Running())
 }
 
-// openDir creates a directory that the user of a private PostgreSQL can reach. At the end of the test, no process may
-// run in it.
 func openDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "servery-e2e-data-")
-	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	dir, err = filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		defer os.RemoveAll(dir)
-		requireNoProcess(t, dir)
-	})
-	return dir
-}
-
-// requireNoProcess waits until no process runs in the directory. It kills the others after a timeout.
-func requireNoProcess(t *testing.T, dir string) {
-	t.Helper()
-	defer func() {
-		for pid := range hubtest.ProcessesIn(dir) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}()
-	eventually(t, 10*time.Second, func() error {
-		if left := hubtest.ProcessesIn(dir); len(left) > 0 {
-			return fmt.Errorf("processes %v were left running", left)
-		}
-		return nil
-	})
+	return hubtest.OpenDir(t, "servery-e2e-data-", false)
 }
 
 // joinPostgres starts or joins the durable private PostgreSQL of the directory.
@@ -104,16 +74,6 @@ func joinPostgres(t *testing.T, dir string) *devpg.Server {
 	return pg
 }
 
-func postmaster(t *testing.T, dir string) int {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
-	require.NoError(t, err)
-	first, _, _ := strings.Cut(string(content), "\n")
-	pid, err := strconv.Atoi(first)
-	require.NoError(t, err)
-	return pid
-}
-
 func immediateShutdown(t testing.TB, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
@@ -123,22 +83,22 @@ func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)
 	first, second := startHub(t, env), startHub(t, env)
-	load := startLoad(t, env, first.url, sink, 3)
-	load.setHubs(first.url, second.url)
-	for _, hub := range []*hubProcess{first, second} {
+	load := startLoad(t, env, first.URL, sink, 3)
+	load.setHubs(first.URL, second.URL)
+	for _, hub := range []*hubtest.Hub{first, second} {
 		eventually(t, waitTimeout, func() error {
-			jobs, deliveries := countRows(t, hub.url)
+			jobs, deliveries := countRows(t, hub.URL)
 			if jobs < 20 || deliveries < 20 {
-				return fmt.Errorf("%s has done %d jobs and %d deliveries", hub.url, jobs, deliveries)
+				return fmt.Errorf("%s has done %d jobs and %d deliveries", hub.URL, jobs, deliveries)
 			}
 			return nil
 		})
 	}
-	first.kill()
-	load.setHubs(second.url)
+	first.Kill()
+	load.setHubs(second.URL)
 	load.awaitAccepted(t, 50)
 	load.stop()
-	load.requireNothingLost(t, sink, database, second.url)
+	load.requireNothingLost(t, sink, database, second.URL)
 }
 
 var (
@@ -170,35 +130,35 @@ func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
 	api := startHub(t, env, "--roles", "api")
 	worker := startHub(t, env, "--roles", "worker")
-	load := startLoad(t, env, api.url, sink, 2)
+	load := startLoad(t, env, api.URL, sink, 2)
 	load.awaitAccepted(t, 50)
 	load.stop()
-	load.requireNothingLost(t, sink, database, api.url)
-	jobs, deliveries := countRows(t, api.url)
+	load.requireNothingLost(t, sink, database, api.URL)
+	jobs, deliveries := countRows(t, api.URL)
 	require.Zero(t, jobs+deliveries)
-	jobs, deliveries = countRows(t, worker.url)
+	jobs, deliveries = countRows(t, worker.URL)
 	require.GreaterOrEqual(t, jobs, len(load.accepted))
 	require.GreaterOrEqual(t, deliveries, len(load.accepted))
 	require.Equal(t, http.StatusNotFound,
-		hubtest.Call(t, "GET", worker.url+storesPath, load.clients[0].client.authorization, nil).Status)
+		hubtest.Call(t, "GET", worker.URL+storesPath, load.clients[0].client.authorization, nil).Status)
 }
 
 func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 150*time.Millisecond)
 	hub := startHub(t, env)
-	load := startLoad(t, env, hub.url, sink, 3)
+	load := startLoad(t, env, hub.URL, sink, 3)
 	for range 3 {
 		load.awaitAccepted(t, 100)
-		require.Zero(t, hub.terminate(t), "exit status")
+		require.Zero(t, hub.Terminate(t), "exit status")
 		load.awaitFailures(t, 1)
 		hub = startHub(t, env)
-		load.setHubs(hub.url)
+		load.setHubs(hub.URL)
 	}
 	load.awaitAccepted(t, 10)
 	load.stop()
 	require.Zero(t, load.errors())
-	load.requireNothingLost(t, sink, database, hub.url)
+	load.requireNothingLost(t, sink, database, hub.URL)
 	jobs := openTestDatabase(t, database).jobs(t)
 	for reference, job := range jobs {
 		require.Contains(t, load.accepted, reference, "request %s was accepted without an answer", job.requestID)

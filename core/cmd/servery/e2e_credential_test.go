@@ -96,7 +96,7 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 	t.Cleanup(aggregator.Close)
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "credentialed", "../../internal/hub/testdata/credentialed")
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", dir)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", dir)
 	hub := startHub(t, env)
 	who := newAPIClient(t, env)
 	set := servery(t, env, "platform", "set", fmt.Sprint("--business=", who.business), "tasty", "--plugin=credentialed",
@@ -114,7 +114,7 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 	g.stopAt("/riders/")
 	assignRider(t, hub, who, orders[0])
 	g.awaitStop(t)
-	hub.kill()
+	hub.Kill()
 	g.mu.Lock()
 	require.Equal(t, 1, g.granted)
 	g.access = "revoked"
@@ -130,7 +130,7 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 	g.stopAt("/oauth/token")
 	assignRider(t, hub, who, orders[1])
 	g.awaitStop(t)
-	hub.kill()
+	hub.Kill()
 	hub = startHub(t, env)
 	g.awaitAccepted(t, 2)
 	listed := servery(t, env, "platform", "list", fmt.Sprint("--business=", who.business))
@@ -144,10 +144,10 @@ func TestRotatedRefreshTokenSurvivesAKilledHub(t *testing.T) {
 }
 
 // prepareRiders places orders on the platform tasty and returns their ids.
-func prepareRiders(t *testing.T, env environment, hub *hubProcess, who apiClient, n int) (orders []int64) {
+func prepareRiders(t *testing.T, env environment, hub *hubtest.Hub, who apiClient, n int) (orders []int64) {
 	t.Helper()
 	post := func(path, authorization string, body any) map[string]any {
-		response := hubtest.Call(t, "POST", hub.url+path, authorization, body)
+		response := hubtest.Call(t, "POST", hub.URL+path, authorization, body)
 		require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 		return response.Object(t)
 	}
@@ -165,9 +165,9 @@ func prepareRiders(t *testing.T, env environment, hub *hubProcess, who apiClient
 	return orders
 }
 
-func assignRider(t *testing.T, hub *hubProcess, who apiClient, order int64) {
+func assignRider(t *testing.T, hub *hubtest.Hub, who apiClient, order int64) {
 	t.Helper()
-	response := hubtest.Call(t, "POST", hub.url+"/ext/api/v1/generic/pos/rider-status/", who.authorization,
+	response := hubtest.Call(t, "POST", hub.URL+"/ext/api/v1/generic/pos/rider-status/", who.authorization,
 		map[string]any{"order_id": order, "status": "ASSIGNED",
 			"rider_data": map[string]any{"rider_name": "Asha", "rider_phone_number": "5550100"}})
 	require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)

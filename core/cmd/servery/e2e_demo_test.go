@@ -18,7 +18,7 @@ import (
 
 // demo is a running `servery serve --demo` with the values that it printed.
 type demo struct {
-	*hubProcess
+	*hubtest.Hub
 	authorization, curl string
 }
 
@@ -29,15 +29,15 @@ var (
 
 func startDemo(t *testing.T, env environment) demo {
 	t.Helper()
-	d := demo{hubProcess: startHub(t, env, "--demo")}
+	d := demo{Hub: startHub(t, env, "--demo")}
 	hubtest.WaitUntil(t, "the banner, once the hub answers",
-		func() bool { return bannerCurl.MatchString(d.stdout.String()) })
-	banner := d.stdout.String()
+		func() bool { return bannerCurl.MatchString(d.Out.String()) })
+	banner := d.Out.String()
 	key, curl := bannerKey.FindStringSubmatch(banner), bannerCurl.FindStringSubmatch(banner)
 	require.NotNil(t, key, banner)
 	require.NotNil(t, curl, banner)
 	d.authorization, d.curl = key[1], curl[1]
-	require.Contains(t, d.curl, d.url)
+	require.Contains(t, d.curl, d.URL)
 	return d
 }
 
@@ -55,7 +55,7 @@ func (d demo) runCurl(t *testing.T) {
 	require.Equal(t, "success", response.Status)
 	require.NotEmpty(t, response.Reference)
 	eventually(t, waitTimeout, func() error {
-		shown := hubtest.Call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
+		shown := hubtest.Call(t, "GET", d.URL+receiver.Path+"deliveries.json", "", nil)
 		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), response.Reference) {
 			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, response.Reference,
 				shown.Body)
@@ -63,7 +63,7 @@ func (d demo) runCurl(t *testing.T) {
 		require.True(t, json.Valid(shown.Body), "%s", shown.Body)
 		return nil
 	})
-	page := hubtest.Call(t, "GET", d.url+receiver.Path, "", nil)
+	page := hubtest.Call(t, "GET", d.URL+receiver.Path, "", nil)
 	require.Equal(t, http.StatusOK, page.Status)
 	require.Contains(t, page.Header.Get("Content-Type"), "text/html")
 }
@@ -76,27 +76,27 @@ func TestDemoCommandsWorkAndStateSurvivesRestart(t *testing.T) {
 	first.runCurl(t)
 	cluster := filepath.Join(dir, "postgres")
 	require.NotEmpty(t, hubtest.ProcessesIn(cluster))
-	require.Zero(t, first.terminate(t))
-	requireNoProcess(t, dir)
+	require.Zero(t, first.Terminate(t))
+	hubtest.RequireNoProcess(t, dir)
 
 	second := startDemo(t, env)
 	require.Equal(t, first.authorization, second.authorization)
 	require.Equal(t, http.StatusOK,
-		hubtest.Call(t, "GET", second.url+storesPath+"S-1/", second.authorization, nil).Status)
+		hubtest.Call(t, "GET", second.URL+storesPath+"S-1/", second.authorization, nil).Status)
 	second.runCurl(t)
-	pid := postmaster(t, dir)
-	second.kill()
+	pid := hubtest.Postmaster(t, dir)
+	second.Kill()
 	require.NotEmpty(t, hubtest.ProcessesIn(cluster), "a kill leaves the private PostgreSQL running")
 
 	third := startDemo(t, env)
 	require.Equal(t, first.authorization, third.authorization)
-	require.Equal(t, pid, postmaster(t, dir), "which is joined")
+	require.Equal(t, pid, hubtest.Postmaster(t, dir), "which is joined")
 	third.runCurl(t)
 
 	beside := newAPIClient(t, env)
-	require.Equal(t, pid, postmaster(t, dir))
-	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", third.url+storesPath, beside.authorization, nil).Status)
-	require.True(t, third.running())
-	require.Zero(t, third.end(t, stopSignals()[len(stopSignals())-1]), "its terminal is closed")
-	requireNoProcess(t, dir)
+	require.Equal(t, pid, hubtest.Postmaster(t, dir))
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", third.URL+storesPath, beside.authorization, nil).Status)
+	require.True(t, third.Running())
+	require.Zero(t, third.Stop(t, stopSignals()[len(stopSignals())-1]), "its terminal is closed")
+	hubtest.RequireNoProcess(t, dir)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +25,7 @@ import (
 type scenarioHub struct {
 	t         *testing.T
 	env       environment
-	hub       *hubProcess
+	hub       *hubtest.Hub
 	client    apiClient
 	rejecting atomic.Bool // the POS rejects orders
 	events    *hubtest.Sink
@@ -41,11 +40,11 @@ func newScenarioHub(t *testing.T) *scenarioHub {
 	}
 	installtest.Plugin(t, plugins, "market", "../../pluginhost/testdata/market")
 	w := &scenarioHub{t: t, orders: map[string]int64{}}
-	w.env = onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
+	w.env = onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
 		"SERVERY_PUBLISH_QUIET", "100ms",
 		"SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_RIDER", "off", "SERVERY_LIMIT_OPERATIONS", "off")
 	w.hub = startHub(t, w.env)
-	w.env = w.env.with("SERVERY_BASE_URL", w.hub.url, "SERVERY_SIMULATOR",
+	w.env = w.env.With("SERVERY_BASE_URL", w.hub.URL, "SERVERY_SIMULATOR",
 		fmt.Sprint("http://127.0.0.1:", hubtest.Port(t)))
 	w.startSimulator()
 	w.events = hubtest.NewEventSink(t, func(_ int, response http.ResponseWriter, r *http.Request) {
@@ -67,26 +66,15 @@ func newScenarioHub(t *testing.T) *scenarioHub {
 // startSimulator runs the simulated aggregators until the test ends.
 func (w *scenarioHub) startSimulator() {
 	w.t.Helper()
-	binary := builtBinary(w.t)
-	stdout := newOutputLog(regexp.MustCompile(`^(simulating aggregators A, B and C)`))
-	run := exec.CommandContext(w.t.Context(), binary, "simulator", "--callback-after", "10ms")
-	run.Env, run.Stdout, run.Stderr, run.WaitDelay = w.env.list(), stdout, stdout, 5*time.Second
-	require.NoError(w.t, run.Start())
-	w.t.Cleanup(func() {
-		_ = run.Process.Kill()
-		_ = run.Wait()
-	})
-	select {
-	case <-stdout.found:
-	case <-time.After(waitTimeout):
-		require.FailNow(w.t, "the simulator does not play", stdout)
-	}
+	simulator := hubtest.NewProcess(builtBinary(w.t), w.env, "simulator", "--callback-after", "10ms")
+	simulator.Start(w.t)
+	simulator.AwaitOutput(w.t, regexp.MustCompile(`(?m)^(simulating aggregators A, B and C)`))
 }
 
 // callHub calls the hub as the POS. The response must be a success.
 func (w *scenarioHub) callHub(method, path string, body any) map[string]any {
 	w.t.Helper()
-	response := hubtest.Call(w.t, method, w.hub.url+path, w.client.authorization, body)
+	response := hubtest.Call(w.t, method, w.hub.URL+path, w.client.authorization, body)
 	require.Equal(w.t, http.StatusOK, response.Status, "%s %s: %s", method, path, response.Body)
 	return response.Object(w.t)
 }
@@ -237,7 +225,7 @@ func (w *scenarioHub) orderTriggers() []eventTrigger {
 			return fields{"order.details.id": w.orders["aggregator-a"], "update.change_id": "c-1"}
 		}},
 		{core.OrderItemsOOSProcessed, func() fields {
-			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization,
+			about := hubtest.Call(w.t, "GET", w.hub.URL+order("aggregator-a", ""), w.client.authorization,
 				nil).Object(w.t)
 			item := hubtest.Lookup(hubtest.Lookup(about, "order.items").([]any)[0], "merchant_id")
 			reported := w.callHub("POST", "/hub/api/v1/orders/items-oos/",
@@ -294,5 +282,5 @@ func TestEveryEventTypeCanBeTriggered(t *testing.T) {
 		caused[c.event] = true
 	}
 	require.ElementsMatch(t, core.EventTypes(), slices.Collect(maps.Keys(caused)))
-	require.Zero(t, w.hub.terminate(t))
+	require.Zero(t, w.hub.Terminate(t))
 }

@@ -1,19 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
-	"os"
-	"os/exec"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,187 +13,18 @@ import (
 
 const waitTimeout = 60 * time.Second
 
-// environment contains the variables of a process, in addition to those that every process needs.
-type environment map[string]string
+type environment = hubtest.Environment
 
-func (e environment) with(pairs ...string) environment {
-	all := maps.Clone(e)
-	for i := 0; i < len(pairs); i += 2 {
-		all[pairs[i]] = pairs[i+1]
-	}
-	return all
-}
-
-func (e environment) list() []string {
-	var list []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
-		if value, set := os.LookupEnv(name); set {
-			list = append(list, name+"="+value)
-		}
-	}
-	for name, value := range e {
-		list = append(list, name+"="+value)
-	}
-	slices.Sort(list)
-	return list
-}
-
-// onDatabase returns the environment of hubs that share a database: without throttles, with short leases, and with
-// deliveries to local addresses.
+// onDatabase returns the environment of hubs that share a database, with short leases.
 func onDatabase(url string) environment {
-	return environment{
-		"SERVERY_DATABASE_URL": url, "SERVERY_SECRET_KEY": hubtest.SecretKey,
-		"SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_WEBHOOK_ALLOW": "127.0.0.0/8",
-		"SERVERY_LIMIT_STORES": "off", "SERVERY_LIMIT_WEBHOOKS": "off", "SERVERY_LIMIT_READ": "off",
-		"SERVERY_DELIVERY_LEASE": "10s", "SERVERY_JOB_LEASE": "2s",
-	}
+	return hubtest.HubEnvironment(url, "STORES", "WEBHOOKS", "READ").
+		With("SERVERY_DELIVERY_LEASE", "10s", "SERVERY_JOB_LEASE", "2s")
 }
-
-// outputLog keeps the last lines of a process and searches for a pattern.
-type outputLog struct {
-	mu      sync.Mutex
-	partial []byte
-	lines   []string
-	pattern *regexp.Regexp
-	found   chan string // receives the match of pattern once
-}
-
-const maxLines = 40
-
-func newOutputLog(pattern *regexp.Regexp) *outputLog {
-	return &outputLog{pattern: pattern, found: make(chan string, 1)}
-}
-
-func (w *outputLog) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.partial = append(w.partial, p...)
-	for {
-		line, rest, complete := bytes.Cut(w.partial, []byte("\n"))
-		if !complete {
-			return len(p), nil
-		}
-		w.partial = rest
-		w.lines = append(w.lines, string(line))
-		if len(w.lines) > maxLines {
-			w.lines = w.lines[1:]
-		}
-		if w.pattern == nil {
-			continue
-		}
-		if match := w.pattern.FindSubmatch(line); match != nil {
-			w.found <- string(match[1])
-			w.pattern = nil
-		}
-	}
-}
-
-func (w *outputLog) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return strings.Join(w.lines, "\n") + string(w.partial)
-}
-
-// hubProcess is a running `servery serve`.
-type hubProcess struct {
-	url            string
-	cmd            *exec.Cmd
-	stdout, stderr *outputLog
-	exited         chan struct{}
-}
-
-var (
-	servingLine = regexp.MustCompile(`"msg":"serving","address":"([^"]+)"`)
-	bannerLine  = regexp.MustCompile(`^\s+API\s+http://(\S+)`)
-)
 
 // startHub starts a hub and waits until it is ready.
-func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
+func startHub(t *testing.T, env environment, flags ...string) *hubtest.Hub {
 	t.Helper()
-	h := beginHub(t, env, flags...)
-	t.Cleanup(h.kill)
-	h.logFailure(t)
-	h.awaitReady(t)
-	return h
-}
-
-// beginHub starts a hub that the test does not stop.
-func beginHub(t *testing.T, env environment, flags ...string) *hubProcess {
-	t.Helper()
-	h := &hubProcess{
-		cmd:    exec.Command(builtBinary(t), append([]string{"serve"}, flags...)...),
-		stdout: newOutputLog(bannerLine), stderr: newOutputLog(servingLine), exited: make(chan struct{}),
-	}
-	h.cmd.Env, h.cmd.Stdout, h.cmd.Stderr, h.cmd.WaitDelay = env.list(), h.stdout, h.stderr, 5*time.Second
-	require.NoError(t, h.cmd.Start())
-	go func() {
-		defer close(h.exited)
-		_ = h.cmd.Wait()
-	}()
-	return h
-}
-
-// logFailure logs the last output of the hub if the test fails.
-func (h *hubProcess) logFailure(t *testing.T) {
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("hub %d (%s) wrote last:\n%s\n%s", h.cmd.Process.Pid, h.url, h.stdout, h.stderr)
-		}
-	})
-}
-
-func (h *hubProcess) awaitReady(t *testing.T) {
-	t.Helper()
-	var address string
-	select {
-	case address = <-h.stderr.found:
-	case address = <-h.stdout.found:
-	case <-h.exited:
-		require.FailNow(t, "the hub ended instead of serving", "%s\n%s", h.stdout, h.stderr)
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "the hub does not serve")
-	}
-	h.url = "http://" + address
-	eventually(t, waitTimeout, func() error {
-		response, err := http.Get(h.url + "/readyz")
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("readyz answered %d", response.StatusCode)
-		}
-		return nil
-	})
-}
-
-func (h *hubProcess) running() bool {
-	select {
-	case <-h.exited:
-		return false
-	default:
-		return true
-	}
-}
-
-// kill kills the hub without a shutdown.
-func (h *hubProcess) kill() {
-	_ = h.cmd.Process.Kill()
-	<-h.exited
-}
-
-// terminate sends SIGTERM and returns the exit status.
-func (h *hubProcess) terminate(t *testing.T) int { return h.end(t, syscall.SIGTERM) }
-
-func (h *hubProcess) end(t *testing.T, by os.Signal) int {
-	t.Helper()
-	require.NoError(t, h.cmd.Process.Signal(by))
-	select {
-	case <-h.exited:
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "the hub does not stop")
-	}
-	return h.cmd.ProcessState.ExitCode()
+	return hubtest.StartHub(t, builtBinary(t), env, flags...)
 }
 
 // eventually waits until check returns nil.
@@ -220,25 +40,16 @@ type commandResult struct {
 }
 
 // servery runs a command of the program.
-func servery(t *testing.T, env environment, args ...string) commandResult {
+func servery(t *testing.T, env environment, args ...string) (result commandResult) {
 	t.Helper()
-	binary := builtBinary(t)
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env.list(), &stdout, &stderr, 5*time.Second
-	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		require.ErrorAs(t, err, &exit)
-	}
-	return commandResult{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	result.status, result.stdout, result.stderr = hubtest.Run(t, builtBinary(t), env, args...)
+	return result
 }
 
 // serveryJSON runs a command that must succeed and decodes its output.
 func serveryJSON(t *testing.T, env environment, into any, args ...string) {
 	t.Helper()
-	e := servery(t, env, append(args, "--json")...)
-	require.Zero(t, e.status, "%v: %s", args, e.stderr)
-	require.NoError(t, json.Unmarshal([]byte(e.stdout), into), e.stdout)
+	hubtest.RunJSON(t, builtBinary(t), env, into, args...)
 }
 
 // apiClient is a business with an API key.

@@ -47,7 +47,7 @@ func startJourney(t *testing.T) journey {
 	t.Helper()
 	hub, env := useSharedHub(t)
 	sink := newCallbackSink(t, 0)
-	j := journey{hub: hub.url, client: newAPIClient(t, env), sink: sink}
+	j := journey{hub: hub.URL, client: newAPIClient(t, env), sink: sink}
 	j.id, j.secret = subscribe(t, j.hub, j.client, sink.url+"/subscribed")
 	return j
 }

@@ -34,14 +34,14 @@ type hostileRequest struct {
 }
 
 // attack sends each request twelve times concurrently, in two rounds.
-func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostileRequest) {
+func attack(t *testing.T, hub *hubtest.Hub, authorization string, requests []hostileRequest) {
 	t.Helper()
 	for _, r := range requests {
 		for range 2 {
 			var under sync.WaitGroup
 			for range 12 {
 				under.Go(func() {
-					sent, err := http.NewRequest(http.MethodPost, h.url+r.path, bytes.NewReader(r.body))
+					sent, err := http.NewRequest(http.MethodPost, hub.URL+r.path, bytes.NewReader(r.body))
 					if err != nil {
 						t.Error(err)
 						return
@@ -78,9 +78,9 @@ func (h *hubProcess) attack(t *testing.T, authorization string, requests []hosti
 var peakLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
 // peak returns the largest resident size of the hub since the last call.
-func (h *hubProcess) peak(t *testing.T) int {
+func peak(t *testing.T, hub *hubtest.Hub) int {
 	t.Helper()
-	dir := fmt.Sprintf("/proc/%d/", h.cmd.Process.Pid)
+	dir := fmt.Sprintf("/proc/%d/", hub.PID())
 	status, err := os.ReadFile(dir + "status")
 	require.NoError(t, err)
 	found := peakLine.FindSubmatch(status)
@@ -97,7 +97,7 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
 	hub := startHub(t, env)
 	pos := newAPIClient(t, env)
-	idle := hub.peak(t)
+	idle := peak(t, hub)
 
 	const bomb = 60 << 20
 	multipart := hubtest.GzipRepeated(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
@@ -107,7 +107,7 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
 		"application/json"
 	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)
-	hub.attack(t, "", []hostileRequest{
+	attack(t, hub, "", []hostileRequest{
 		{shell.SignInPath, multi, multipart, false, []int{415}},
 		{shell.WelcomePath, multi, multipart, false, []int{415}},
 		{shell.SignInPath, urlencoded, form, false, []int{415}},
@@ -116,7 +116,7 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 		{storesPath, jsonType, objects, false, []int{401}},
 		{"/nowhere/", multi, multipart, false, []int{404}},
 	})
-	unauthenticated := hub.peak(t)
+	unauthenticated := peak(t, hub)
 
 	menu := "/external/api/v1/inventory/locations/-1/"
 	known := []hostileRequest{
@@ -133,10 +133,10 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	if largest, err := os.ReadFile(filepath.Join(root, "..", "shared", "data", "menu-max.json")); err == nil {
 		known = append(known, hostileRequest{menu, jsonType, largest, true, []int{200, 400}})
 	}
-	hub.attack(t, pos.authorization, known)
-	keys := hub.peak(t)
+	attack(t, hub, pos.authorization, known)
+	keys := peak(t, hub)
 	t.Logf("peaks in MiB: idle %d, without credentials %d, with keys %d", idle>>20, unauthenticated>>20, keys>>20)
 	require.Less(t, unauthenticated-idle, strangersMost)
 	require.Less(t, keys, shippedCeiling)
-	require.True(t, hub.running())
+	require.True(t, hub.Running())
 }

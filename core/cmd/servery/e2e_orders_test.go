@@ -298,15 +298,15 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 		rounds = 6
 	}
 	var at []time.Time
-	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
-	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
+	hubs := []*hubtest.Hub{startHub(t, env), startHub(t, env)}
+	k := startOrderLoad(t, env, sink, hubs[0].URL, hubs[1].URL)
 	for range rounds {
 		k.awaitSuccesses(t, rand.Int64N(40)) // the time of the crash is an input of the test
 		n := rand.IntN(2)
 		at = append(at, time.Now())
-		hubs[n].kill()
+		hubs[n].Kill()
 		hubs[n] = startHub(t, env)
-		k.setHubs(hubs[0].url, hubs[1].url)
+		k.setHubs(hubs[0].URL, hubs[1].URL)
 	}
 	k.awaitSuccesses(t, 20)
 	k.stop()
@@ -318,14 +318,14 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
-	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
-	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
+	hubs := []*hubtest.Hub{startHub(t, env), startHub(t, env)}
+	k := startOrderLoad(t, env, sink, hubs[0].URL, hubs[1].URL)
 	for n := range 4 {
 		k.awaitSuccesses(t, 100)
-		k.setHubs(hubs[(n+1)%2].url)
-		require.Zero(t, hubs[n%2].terminate(t), "exit status")
+		k.setHubs(hubs[(n+1)%2].URL)
+		require.Zero(t, hubs[n%2].Terminate(t), "exit status")
 		hubs[n%2] = startHub(t, env)
-		k.setHubs(hubs[0].url, hubs[1].url)
+		k.setHubs(hubs[0].URL, hubs[1].URL)
 	}
 	k.awaitSuccesses(t, 20)
 	k.stop()
@@ -341,11 +341,11 @@ func TestTemporaryDatabaseOutageLosesNoOrder(t *testing.T) {
 	pg := joinPostgres(t, dir)
 	env, sink := onDatabase(pg.DSN()), newOrderSink(t, 0)
 	hub := startHub(t, env)
-	k := startOrderLoad(t, env, sink, hub.url)
+	k := startOrderLoad(t, env, sink, hub.URL)
 	k.awaitSuccesses(t, 100)
-	hubtest.KillWithChildren(t, postmaster(t, dir))
+	hubtest.KillWithChildren(t, hubtest.Postmaster(t, dir))
 	<-time.After(30 * time.Second) // the length of the outage is an input of the test
-	require.True(t, hub.running())
+	require.True(t, hub.Running())
 	joinPostgres(t, dir)
 	k.awaitSuccesses(t, 100)
 	k.stop()

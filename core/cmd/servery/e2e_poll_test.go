@@ -56,14 +56,14 @@ func TestKilledHubLosesNoPolledOrder(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "polled", "../../internal/hub/testdata/polled")
 	database := hubtest.HubDatabaseURL(t)
-	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", dir)
+	env := onDatabase(database).With("SERVERY_PLUGIN_DIR", dir)
 	hub := startHub(t, env)
 	who := newAPIClient(t, env)
 	prepareRiders(t, env, hub, who, 0)
 	set := servery(t, env, "platform", "set", fmt.Sprint("--business=", who.business), "p", "--plugin=polled",
 		"--endpoint=api="+aggregator.URL, "--secret=api_key=k")
 	require.Zero(t, set.status, set.stderr)
-	hub.kill()
+	hub.Kill()
 	hub = startHub(t, env) // which schedules the polls of the new platform at once
 	ledger := openTestDatabase(t, database)
 	for range 3 {
@@ -80,11 +80,11 @@ func TestKilledHubLosesNoPolledOrder(t *testing.T) {
 				return fmt.Errorf("no request has stopped; %d polls were due", n)
 			}
 		})
-		hub.kill()
+		hub.Kill()
 		hub = startHub(t, env)
 	}
 	eventually(t, waitTimeout, func() error {
-		response := hubtest.Call(t, "GET", hub.url+"/external/api/v1/orders/?limit=100", who.authorization, nil)
+		response := hubtest.Call(t, "GET", hub.URL+"/external/api/v1/orders/?limit=100", who.authorization, nil)
 		require.Equal(t, http.StatusOK, response.Status)
 		listed := response.Object(t)["orders"].([]any)
 		if len(listed) < orderPages*ordersPerPage {

@@ -39,11 +39,11 @@ func (s simulateReport) counted(call string) sandbox.ReportedCall {
 func (d demo) addMenu(t *testing.T) {
 	t.Helper()
 	require.Equal(t, http.StatusOK,
-		hubtest.Call(t, "POST", d.url+storesPath, d.authorization,
+		hubtest.Call(t, "POST", d.URL+storesPath, d.authorization,
 			json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).
 			Status)
 	eventually(t, waitTimeout, func() error {
-		if r := hubtest.Call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
+		if r := hubtest.Call(t, "GET", d.URL+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
 			return fmt.Errorf("the store is not there: %d", r.Status)
 		}
 		return nil
@@ -52,7 +52,7 @@ func (d demo) addMenu(t *testing.T) {
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"],"min_selectable":1,"max_selectable":1}],
 		"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
 	require.Equal(t, http.StatusOK,
-		hubtest.Call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization,
+		hubtest.Call(t, "POST", d.URL+"/external/api/v1/inventory/locations/S-1/", d.authorization,
 			json.RawMessage(menu)).Status)
 }
 
@@ -70,10 +70,10 @@ func TestSimulateCommandRunsDemoScenarios(t *testing.T) {
 	env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_PLUGIN_DIR": plugins,
 		"SERVERY_LIMIT_RIDER": "off", "SERVERY_SIMULATOR": "http://" + taken.Addr().String()}
 	d := startDemo(t, env)
-	play := simulatorLine.FindStringSubmatch(d.stdout.String())
-	require.NotNil(t, play, d.stdout.String())
+	play := simulatorLine.FindStringSubmatch(d.Out.String())
+	require.NotNil(t, play, d.Out.String())
 	require.NotContains(t, play[1], taken.Addr().String(), "a port that is taken is left alone")
-	env["SERVERY_BASE_URL"] = d.url
+	env["SERVERY_BASE_URL"] = d.URL
 	none := servery(t, env, "simulate", "order", "--store", "S-9")
 	require.Equal(t, 1, none.status)
 	require.Contains(t, none.stderr, `no store "S-9"`)
@@ -135,7 +135,7 @@ func TestSimulateCommandRunsDemoScenarios(t *testing.T) {
 	}
 
 	checkFaultCommands(t, env)
-	require.Zero(t, d.terminate(t))
+	require.Zero(t, d.Terminate(t))
 }
 
 func checkFaultCommands(t *testing.T, env environment) {

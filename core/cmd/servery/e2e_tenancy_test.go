@@ -12,7 +12,7 @@ import (
 
 func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	running, env := useSharedHub(t)
-	hub, sink := running.url, newCallbackSink(t, 0)
+	hub, sink := running.URL, newCallbackSink(t, 0)
 	mine, other := newAPIClient(t, env), newAPIClient(t, env)
 	require.NotEqual(t, mine.business, other.business)
 	id, secret := subscribe(t, hub, mine, sink.url+"/mine")

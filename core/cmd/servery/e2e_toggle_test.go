@@ -70,16 +70,16 @@ func addToggleMenu(t *testing.T, hub string, client apiClient, sinkURL string) {
 // processes them.
 func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
-	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
+	env := onDatabase(database).With("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
 		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
 	hub, sink, db := startHub(t, env), hubtest.NewEventSink(t, nil), openTestDatabase(t, database)
 	who := newAPIClient(t, env)
 	shop := newKey(t, env, who.business, "channel")
-	ask := func(path, body string) string { return post(t, hub.url+path, who, body) }
-	addToggleMenu(t, hub.url, who, sink.URL)
+	ask := func(path, body string) string { return post(t, hub.URL+path, who, body) }
+	addToggleMenu(t, hub.URL, who, sink.URL)
 	served := func() (open bool, items int) {
 		t.Helper()
-		response := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
+		response := hubtest.Call(t, "GET", hub.URL+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
 			nil)
 		if response.Status != 200 {
 			return false, 0
@@ -115,7 +115,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 		}
 	}
 	await(false, 1)
-	hub.kill()
+	hub.Kill()
 
 	require.EqualValues(t, 6,
 		db.number(t,
@@ -126,7 +126,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 		"what waits for its time, which comes while no hub runs")
 	for range 3 {
 		hub = startHub(t, env)
-		hub.kill()
+		hub.Kill()
 	}
 	hub = startHub(t, env, "--roles=api,worker")
 	second := startHub(t, env, "--roles=worker")
@@ -137,8 +137,8 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 		}
 		return nil
 	})
-	require.Zero(t, second.terminate(t))
-	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
+	require.Zero(t, second.Terminate(t))
+	require.Zero(t, hub.Terminate(t), "no hub has anything in hand any more")
 	require.Equal(t, want, toggleEvents(t, sink))
 	require.EqualValues(t, len(want),
 		db.number(t,

@@ -35,7 +35,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	plugins := openDir(t)
 	installtest.Plugin(t, plugins, "aggregator-a", filepath.Join(root, "plugins/aggregatora"))
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s",
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s",
 		"SERVERY_LIMIT_WEBHOOKS", "5/12s",
 		"SERVERY_LIMIT_READ", "60/12s", "SERVERY_LIMIT_OPERATIONS", "60/12s", "SERVERY_LIMIT_STORES", "20/12s")
 	hub := startHub(t, env)
@@ -50,7 +50,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 				samplesOf(t, guide, "shell")
 		run := exec.CommandContext(t.Context(), "sh")
 		run.Stdin = strings.NewReader(script)
-		run.Env = append(os.Environ(), "BASE="+hub.url, "AUTH=Authorization: "+pos.authorization,
+		run.Env = append(os.Environ(), "BASE="+hub.URL, "AUTH=Authorization: "+pos.authorization,
 			"SHOP=Authorization: "+shop.authorization,
 			"OUT="+filepath.Join(t.TempDir(), "answer"))
 		out, err := run.CombinedOutput()
@@ -65,11 +65,11 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
 	checkout, err := filepath.Abs(root)
 	require.NoError(t, err)
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", openDir(t))
 	newAPIClient(t, env)
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
-	run.Env = slices.Concat(os.Environ(), env.list(),
+	run.Env = slices.Concat(os.Environ(), env.List(),
 		[]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off",
 			"GOFLAGS=" + os.Getenv("GOFLAGS") + " -vet=off"}) // another test runs vet
 	out, err := run.CombinedOutput()
@@ -101,7 +101,7 @@ func TestGuideProgramsWork(t *testing.T) {
 			run, dir := exec.CommandContext(t.Context(), command[0], command[1:]...), t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]),
 				[]byte(samplesOf(t, "clients", language)), 0o600))
-			run.Dir, run.Env = dir, append(os.Environ(), "BASE="+hub.url,
+			run.Dir, run.Env = dir, append(os.Environ(), "BASE="+hub.URL,
 				"KEY="+strings.TrimPrefix(pos.authorization, "apikey "))
 			out, err := run.CombinedOutput()
 			require.NoError(t, err, "%s", out)

@@ -15,36 +15,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 // listenProcess is a running `servery listen`.
 type listenProcess struct {
 	url            string
-	stdout, stderr *outputLog
+	stdout, stderr *hubtest.Output
 	end            func() int // Ctrl-C; returns the exit status
 }
 
-var listeningLine = regexp.MustCompile(`^Listening on (http://\S+) `)
+var listeningLine = regexp.MustCompile(`(?m)^Listening on (http://\S+) `)
 
 // startListen runs the command on a free port. At the end of the test it stops the command, whose output must not
 // contain a secret.
 func startListen(t *testing.T, flags ...string) *listenProcess {
 	t.Helper()
-	l := &listenProcess{stdout: newOutputLog(listeningLine), stderr: newOutputLog(listeningLine)}
+	l := &listenProcess{stdout: &hubtest.Output{}, stderr: &hubtest.Output{}}
 	ctx, interrupt := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(ctx, append([]string{"listen", "--listen", "127.0.0.1:0"}, flags...), output{l.stdout, l.stderr})
 	}()
-	select {
-	case l.url = <-l.stdout.found:
-	case l.url = <-l.stderr.found:
-	case status := <-ended:
-		require.FailNow(t, "listen ended", "%d\n%s\n%s", status, l.stdout, l.stderr)
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "listen does not listen")
-	}
+	eventually(t, waitTimeout, func() error {
+		if l.url = l.stdout.Find(listeningLine) + l.stderr.Find(listeningLine); l.url != "" {
+			return nil
+		}
+		require.Empty(t, ended, "listen ended: %s\n%s", l.stdout, l.stderr)
+		return errors.New("listen does not listen")
+	})
 	l.end = func() int {
 		interrupt()
 		status := <-ended
@@ -114,7 +114,7 @@ func hubDelivery(url, secret string) webhook.Delivery {
 }
 
 // failingWriter accepts the first line and fails after it.
-type failingWriter struct{ output *outputLog }
+type failingWriter struct{ output *hubtest.Output }
 
 func (f failingWriter) Write(p []byte) (int, error) {
 	if f.output.String() == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/listen"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -192,13 +193,14 @@ func TestListenOnATakenPortSaysSo(t *testing.T) {
 }
 
 func TestListenEndsWhenItCannotPrint(t *testing.T) {
-	greeted, stderr := newOutputLog(listeningLine), newOutputLog(nil)
+	greeted, stderr := &hubtest.Output{}, &hubtest.Output{}
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{greeted}, stderr})
 	}()
-	exchange(t, signedRequest(t, <-greeted.found, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(),
-		"{}"}))
+	hubtest.WaitUntil(t, "the URL is printed", func() bool { return greeted.Find(listeningLine) != "" })
+	exchange(t, signedRequest(t, greeted.Find(listeningLine), signed{webhook.NewSecret(), core.NewID(time.Now()),
+		time.Now(), "{}"}))
 	require.Equal(t, 1, <-ended)
 	require.Contains(t, stderr.String(), "printing: no space left on device")
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,31 +16,22 @@ import (
 
 // devCommand is a running `servery plugin dev`.
 type devCommand struct {
+	*hubtest.Process
 	t      *testing.T
-	cmd    *exec.Cmd
 	output string // file
-	exited chan struct{}
 }
 
 func startDev(t *testing.T, env environment, source string) *devCommand {
 	t.Helper()
-	d := &devCommand{t: t, cmd: exec.Command(builtBinary(t), "plugin", "dev", source),
-		output: filepath.Join(t.TempDir(), "output"), exited: make(chan struct{})}
+	d := &devCommand{hubtest.NewProcess(builtBinary(t), env, "plugin", "dev", source), t,
+		filepath.Join(t.TempDir(), "output")}
 	file, err := os.Create(d.output)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = file.Close() })
 	// go build needs its cache and settings
-	d.cmd.Env = append(os.Environ(), append(env.list(), "GOPROXY=off", "GOWORK=off")...)
-	d.cmd.Stdout, d.cmd.Stderr, d.cmd.WaitDelay = file, file, 5*time.Second
-	require.NoError(t, d.cmd.Start())
-	go func() {
-		defer close(d.exited)
-		_ = d.cmd.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = d.cmd.Process.Kill()
-		<-d.exited
-	})
+	d.Cmd.Env = append(os.Environ(), append(env.List(), "GOPROXY=off", "GOWORK=off")...)
+	d.Cmd.Stdout, d.Cmd.Stderr = file, file
+	d.Start(t)
 	return d
 }
 
@@ -56,11 +45,7 @@ func (d *devCommand) await(text string) {
 	d.t.Helper()
 	eventually(d.t, 3*waitTimeout, func() error {
 		shown := d.text()
-		select {
-		case <-d.exited:
-			require.FailNow(d.t, "the command ended", shown)
-		default:
-		}
+		require.True(d.t, d.Running(), "the command ended: %s", shown)
 		if !strings.Contains(shown, text) {
 			return fmt.Errorf("%q is not in the output:\n%s", text, shown)
 		}
@@ -79,7 +64,7 @@ func (d *devCommand) edit(file, from, to string) {
 
 func TestPluginDevRebuildsAndShowsCalls(t *testing.T) {
 	plugins, source := t.TempDir(), filepath.Join(t.TempDir(), "tasty")
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", plugins)
 	h := startHub(t, env)
 	_, stderr, status := pluginKit(t, "new", "tasty", "--dir", source)
 	require.Zero(t, status, stderr)
@@ -95,7 +80,7 @@ func TestPluginDevRebuildsAndShowsCalls(t *testing.T) {
 			"--endpoint", "api=https://api.example.com", "--secret", "webhook_token=a-token-of-the-test")
 		require.Zero(t, set.status, set.stderr)
 	}
-	response := hubtest.Call(t, "POST", h.url+"/channel/api/v1/tasty/callback/order/?business="+business,
+	response := hubtest.Call(t, "POST", h.URL+"/channel/api/v1/tasty/callback/order/?business="+business,
 		"Bearer a-token-of-the-test", map[string]any{"order": "A-1", "store": "s1",
 			"customer": map[string]string{"name": "Jane Roe", "phone": "555-0100"}})
 	require.NotZero(t, response.Status)
@@ -110,13 +95,7 @@ func TestPluginDevRebuildsAndShowsCalls(t *testing.T) {
 	d.await("plugin tasty 0.1.0+dev.1 stays installed")
 	d.edit(filepath.Join(source, "main.go"), "undefinedCall();", "")
 	d.await("plugin tasty 0.1.0+dev.2 is ready in 1 running hubs")
-	require.NoError(t, d.cmd.Process.Signal(syscall.SIGINT))
-	select {
-	case <-d.exited:
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "the command does not stop")
-	}
-	require.Zero(t, d.cmd.ProcessState.ExitCode(), d.text())
+	require.Zero(t, d.Stop(t, syscall.SIGINT), d.text())
 	require.NoFileExists(t, filepath.Join(plugins, "tasty", ".dev.json"))
 	list := servery(t, env, "plugin", "list")
 	require.Contains(t, list.stdout, "0.1.0+dev.2 ready")

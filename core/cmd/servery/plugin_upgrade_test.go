@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,11 +36,12 @@ func TestPluginUpgradeWaitsForEveryRunningHub(t *testing.T) {
 	for _, dir := range []string{first, second} {
 		installtest.Plugin(t, dir, "aggregator-b", filepath.Join(root, "plugins/aggregatorb"))
 	}
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", first)
-	elsewhere := env.with("SERVERY_PLUGIN_DIR", second)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", first)
+	elsewhere := env.With("SERVERY_PLUGIN_DIR", second)
 	startHub(t, env)
 	other := startHub(t, elsewhere)
-	follower := followLog(t, env)
+	follower := hubtest.NewProcess(builtBinary(t), env, "plugin", "logs", "aggregator-b", "--follow")
+	follower.Start(t)
 	eventually(t, waitTimeout, func() error {
 		if list := servery(t, env, "plugin", "list"); !strings.Contains(list.stdout, "1.0.0      ready\n") {
 			return fmt.Errorf("%s", list.stdout)
@@ -62,7 +61,7 @@ func TestPluginUpgradeWaitsForEveryRunningHub(t *testing.T) {
 	all := servery(t, elsewhere, "plugin", "upgrade", source, "--wait")
 	require.Zero(t, all.status, all.stderr)
 	require.Contains(t, all.stdout, "it is ready in 2 running hubs\n")
-	require.Zero(t, other.terminate(t))
+	require.Zero(t, other.Terminate(t))
 	var desired struct {
 		Hubs []struct{ Version, State string }
 	}
@@ -75,10 +74,10 @@ func TestPluginUpgradeWaitsForEveryRunningHub(t *testing.T) {
 	broken := servery(t, env, "plugin", "upgrade", source, "--unchecked", "--wait", "--timeout", "0s")
 	require.Equal(t, 1, broken.status)
 	require.Contains(t, broken.stderr, "version 3.0.0 of plugin aggregator-b is installed, but not ready")
-	follower.awaitFault(t)
-	require.Zero(t, follower.interrupt(t), follower.stderr)
-	require.Empty(t, follower.stderr.String())
-	require.Equal(t, 1, strings.Count(follower.stdout.String(), "3.0.0"), "each fault is printed once")
+	follower.AwaitOutput(t, regexp.MustCompile(`(?m)^\S+ fault: (the upgrade was rejected.*)$`))
+	require.Zero(t, follower.Stop(t, syscall.SIGINT), follower.Err)
+	require.Empty(t, follower.Err.String())
+	require.Equal(t, 1, strings.Count(follower.Out.String(), "3.0.0"), "each fault is printed once")
 }
 
 func TestPluginUpgradeDoesNotAwaitDisabledPlugins(t *testing.T) {
@@ -91,51 +90,4 @@ func TestPluginUpgradeDoesNotAwaitDisabledPlugins(t *testing.T) {
 	stdout, stderr = o.run("plugin", "install", o.source, "--wait", "--timeout=0s")
 	require.Contains(t, stdout, "is installed")
 	require.Contains(t, stderr, "no running hub reports it")
-}
-
-// logFollower is a running `servery plugin logs --follow`.
-type logFollower struct {
-	cmd            *exec.Cmd
-	stdout, stderr *outputLog
-	exited         chan struct{}
-}
-
-func followLog(t *testing.T, env environment) *logFollower {
-	t.Helper()
-	f := &logFollower{cmd: exec.Command(builtBinary(t), "plugin", "logs", "aggregator-b", "--follow"),
-		stdout: newOutputLog(regexp.MustCompile(`^\S+ fault: (the upgrade was rejected.*)$`)),
-		stderr: newOutputLog(nil),
-		exited: make(chan struct{})}
-	f.cmd.Env, f.cmd.Stdout, f.cmd.Stderr, f.cmd.WaitDelay = env.list(), f.stdout, f.stderr, 5*time.Second
-	require.NoError(t, f.cmd.Start())
-	go func() {
-		defer close(f.exited)
-		_ = f.cmd.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = f.cmd.Process.Kill()
-		<-f.exited
-	})
-	return f
-}
-
-func (f *logFollower) awaitFault(t *testing.T) {
-	t.Helper()
-	select {
-	case <-f.stdout.found:
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "the fault is not printed", "%s\n%s", f.stdout, f.stderr)
-	}
-}
-
-// interrupt sends SIGINT and returns the exit status.
-func (f *logFollower) interrupt(t *testing.T) int {
-	t.Helper()
-	require.NoError(t, f.cmd.Process.Signal(syscall.SIGINT))
-	select {
-	case <-f.exited:
-	case <-time.After(waitTimeout):
-		require.FailNow(t, "the command does not stop")
-	}
-	return f.cmd.ProcessState.ExitCode()
 }

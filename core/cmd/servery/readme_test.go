@@ -44,7 +44,7 @@ func (s readmeSample) matches(output string) bool {
 // The clock of throttles and of pauses between commands is five times as fast.
 func TestREADMESamplesRunAsShown(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
-	env := onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
 	pos := newAPIClient(t, env)
 	shop := newKey(t, env, pos.business, "channel")
@@ -53,7 +53,7 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 		run := func() string {
 			command := exec.CommandContext(t.Context(), "sh")
 			command.Stdin = strings.NewReader(fasterSleep + sample.command)
-			command.Env = append(os.Environ(), "BASE="+hub.url,
+			command.Env = append(os.Environ(), "BASE="+hub.URL,
 				"AUTH=Authorization: "+pos.authorization, "SHOP=Authorization: "+shop.authorization)
 			out, err := command.CombinedOutput()
 			require.NoError(t, err, "%s\n%s", sample.command, out)

@@ -11,17 +11,17 @@ import (
 )
 
 func TestGuidesUseTheConfiguredBaseURL(t *testing.T) {
-	hub := startHub(t, onDatabase(hubtest.HubDatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/",
+	hub := startHub(t, onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_BASE_URL", "https://hub.example.com/",
 		"SERVERY_PLUGIN_DIR", openDir(t)))
 	for _, page := range []string{"/docs/first-sync", "/docs/postman.json"} {
-		response, err := http.Get(hub.url + page)
+		response, err := http.Get(hub.URL + page)
 		require.NoError(t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "https://hub.example.com")
 		require.NotContains(t, string(text), "https://hub.example.com//")
-		require.NotContains(t, string(text), hub.url)
+		require.NotContains(t, string(text), hub.URL)
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package hubtest helps tests and the bench: fresh databases on a real PostgreSQL, businesses, keys and endpoints.
+// Package hubtest helps tests and the bench: fresh databases on a real PostgreSQL, businesses, keys, endpoints, and
+// processes of the hub.
 package hubtest
 
 import (

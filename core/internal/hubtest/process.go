@@ -1,12 +1,16 @@
 package hubtest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // ChildrenOf returns the child processes of a process.
@@ -37,6 +41,53 @@ func ProcessesIn(dir string) map[int]string {
 		}
 	}
 	return found
+}
+
+// RequireNoProcess waits until no process runs in a directory. It kills the others after a timeout.
+func RequireNoProcess(t testing.TB, dir string) {
+	t.Helper()
+	defer func() {
+		for pid := range ProcessesIn(dir) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}()
+	require.NoError(t, Await(10*time.Second, func() error {
+		if left := ProcessesIn(dir); len(left) > 0 {
+			return fmt.Errorf("processes %v were left running", left)
+		}
+		return nil
+	}))
+}
+
+// OpenDir creates a directory that the user of a private PostgreSQL can reach. At the end of the test, no process may
+// run in it. Then it is removed unless it is to be kept.
+func OpenDir(t testing.TB, prefix string, keep bool) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", prefix)
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if keep {
+			t.Logf("kept: %s", dir)
+			return
+		}
+		defer os.RemoveAll(dir)
+		RequireNoProcess(t, dir)
+	})
+	return dir
+}
+
+// Postmaster returns the pid of the PostgreSQL that the directory contains.
+func Postmaster(t testing.TB, dir string) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	return pid
 }
 
 // KillWithChildren kills a process and its children.
