@@ -226,6 +226,18 @@ func TestFindingsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestFindingsOfOneMessageAreBounded(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("sends-a-million-findings")
+	_, err := s.check(t.Context(), "", "")
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.ErrorContains(t, err, "plugin hostile returned an invalid result")
+	require.Contains(t, s.lastFault(), "Menu.CheckItems: invalid response: the plugin's response: it has more than "+
+		"200000 objects")
+	require.Equal(t, FaultInvalid, s.status().Faults[0].Kind)
+	require.Equal(t, Ready, s.status().State)
+}
+
 func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
