@@ -320,6 +320,11 @@ func main() {
 			_ = os.WriteFile("starting", fmt.Append(nil, startMany("")), 0o600)
 			_ = os.Rename("starting", "started")
 		}()
+	case "replaces-itself": // by a pipe that nobody writes
+		_ = os.Remove(mode)
+		if err := syscall.Mkfifo(mode, 0o600); err != nil {
+			panic(err)
+		}
 	case "disguised-child-eats", "eats":
 		if mode != "eats" { // looks like a child of process 1
 			_ = os.WriteFile("/proc/self/comm", []byte("x) S 1 1 1 1 1"), 0)
