@@ -54,7 +54,6 @@ type Host struct {
 	unchanged []string          // plugins with a stored description and an unchanged program
 	desired   map[string]Plugin // as last read
 	reported  map[string]string
-	validated map[string]string // the manifest that platforms' settings were last checked against, by plugin
 
 	installed  []string      // as last added to the registry
 	absent     bool          // an enabled plugin is not installed here
@@ -66,6 +65,9 @@ type Host struct {
 	lastSeen     map[string]time.Time // when a worker last had the plugin, by the database
 	lastRecorded map[string]time.Time // when this worker last recorded it
 	inspecting   map[string]int       // running, by plugin
+	validated    map[string]string    // the manifest that platforms' settings were last checked against, by plugin
+	validating   map[string]bool      // running, by plugin
+	validations  sync.WaitGroup
 }
 
 // Open starts the plugins. It waits briefly for those that no hub knows yet, because the hub needs their
@@ -74,8 +76,9 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	h := &Host{
 		config: config, counts: newCallCounts(config.Observer, config.Clock.Now()),
 		desired: map[string]Plugin{}, reported: map[string]string{}, validated: map[string]string{},
-		stored:   storedPlugins{descriptions: map[string]storedDescription{}, ignored: map[string]string{}},
-		lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
+		validating: map[string]bool{},
+		stored:     storedPlugins{descriptions: map[string]storedDescription{}, ignored: map[string]string{}},
+		lastSeen:   map[string]time.Time{}, lastRecorded: map[string]time.Time{},
 		inspecting: map[string]int{}, woken: make(chan struct{}, 1),
 		journal: &faultJournal{reports: config.Reports, counts: map[faultCause]FaultCount{}},
 	}
@@ -267,6 +270,7 @@ func (h *Host) reportStatus(ctx context.Context) error {
 
 // Run applies desired states and reports states until the context ends. A worker also records its plugins.
 func (h *Host) Run(ctx context.Context, worker bool) {
+	defer h.validations.Wait()
 	look := time.NewTicker(applyInterval)
 	defer look.Stop()
 	for {
@@ -277,6 +281,7 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 			h.readAt = time.Time{}
 		case <-look.C:
 		}
+		h.validateSettings(ctx)
 		if err := h.refresh(ctx, worker); err != nil && ctx.Err() == nil {
 			h.config.Log.Warn("plugin maintenance failed", "error", err)
 		}
@@ -287,15 +292,16 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 // Run.
 func (h *Host) Refresh(ctx context.Context, worker bool) error {
 	h.readAt = time.Time{}
+	h.validateSettings(ctx)
+	h.validations.Wait()
 	return h.refresh(ctx, worker)
 }
 
-// refresh does what Refresh does, but reads the desired states only if they may have changed, or at an interval.
+// refresh applies the desired states and reports. It reads them only if they may have changed, or at an interval.
 func (h *Host) refresh(ctx context.Context, worker bool) error {
 	err := h.applyDesired(ctx)
 	if err == nil {
-		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()),
-			h.journal.flush(ctx))
+		err = errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()), h.journal.flush(ctx))
 	}
 	if err == nil && worker {
 		err = h.recordServing(ctx)

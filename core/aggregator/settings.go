@@ -14,29 +14,48 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// validateSettings checks the settings of platforms against every new version of a plugin. It records a fault for
-// settings that the plugin rejects.
-func (h *Host) validateSettings(ctx context.Context) error {
+// validateSettings checks the settings of platforms against every new version of a plugin, in the background: a slow
+// plugin delays no other. Run and Refresh wait for the end.
+func (h *Host) validateSettings(ctx context.Context) {
 	for _, s := range h.Status() {
-		if s.Manifest == "" || h.validated[s.ID] == s.Manifest {
+		h.mu.Lock()
+		due := s.Manifest != "" && h.validated[s.ID] != s.Manifest && !h.validating[s.ID]
+		if due {
+			h.validating[s.ID] = true
+		}
+		h.mu.Unlock()
+		if !due {
 			continue
 		}
-		plugin := h.Plugin(s.ID)
-		bound, err := h.config.Registry.InUse(ctx, s.ID)
-		if err != nil {
-			return err
-		}
-		fit, err := FitSettings(ctx, plugin, bound, nil)
-		if err != nil {
-			continue // the plugin's fault is recorded; retried later
-		}
-		h.validated[s.ID] = s.Manifest
-		if len(fit.Problems) > 0 {
-			plugin.ReportFault(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
-				fit.Platforms(), strings.Join(fit.texts(), "; ")))
-		}
+		h.validations.Go(func() {
+			err := h.validatePlugin(ctx, s)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			delete(h.validating, s.ID)
+			if err == nil {
+				h.validated[s.ID] = s.Manifest
+			}
+		})
 	}
-	return nil
+}
+
+// validatePlugin checks the settings of the platforms of a plugin. It records a fault for settings that the plugin
+// rejects. After an error the check is due again.
+func (h *Host) validatePlugin(ctx context.Context, s pluginhost.Status) error {
+	plugin := h.Plugin(s.ID)
+	bound, err := h.config.Registry.InUse(ctx, s.ID)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.config.Log.Warn("reading the settings of platforms failed", "plugin", s.ID, "error", err)
+		}
+		return err
+	}
+	fit, err := FitSettings(ctx, plugin, bound, nil)
+	if err == nil && len(fit.Problems) > 0 {
+		plugin.ReportFault(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
+			fit.Platforms(), strings.Join(fit.texts(), "; ")))
+	}
+	return err // the plugin's fault is recorded
 }
 
 // withSettingsError replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The

@@ -231,6 +231,9 @@ type replyTracker struct {
 // trackerKey is the key of a call's replyTracker in its context.
 type trackerKey struct{}
 
+// maxStackTrailer bounds the part of a stack that is read, in bytes. The SDK sends 3 kB.
+const maxStackTrailer = 16 << 10
+
 // replyHandler updates the replyTracker of each call (stats.Handler).
 type replyHandler struct{}
 
@@ -242,7 +245,7 @@ func (replyHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		return
 	}
 	if stack := end.Trailer.Get(sdk.StackTrailer); len(stack) > 0 {
-		frames := stackIn(strings.Split(stack[0], "\n"))
+		frames := stackIn(strings.Split(stack[0][:min(len(stack[0]), maxStackTrailer)], "\n"))
 		tracker.stack.Store(&frames)
 	}
 	tracker.replied.Store(true)

@@ -244,3 +244,14 @@ func TestPluginFileSizeIsLimited(t *testing.T) {
 	s.advanceUntil("the call has failed", received(call, &got))
 	require.Error(t, got.err)
 }
+
+func TestFaultTextsCanOmitTheLog(t *testing.T) {
+	for text, want := range map[string]string{
+		"exit status 3" + lastLogLine + "order (12)":                   "exit status 3",
+		"its process exited (signal: killed" + fatalLogLine + "panic)": "its process exited (signal: killed)",
+		"failed: :)))" + fatalLogLine + "panic":                        "failed: :)))",
+		"no response in time":                                          "no response in time",
+	} {
+		require.Equal(t, want, WithoutLog(text))
+	}
+}

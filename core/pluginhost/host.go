@@ -100,18 +100,16 @@ func Open(config Config) (*Host, error) {
 // quarantine, or upgrades it to the installed version.
 func (h *Host) Start(id string) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if k := h.supervisors[id]; k != nil {
-		k.request(desiredState{run: true})
-		return
+	k := h.supervisors[id]
+	if k == nil {
+		k := newSupervisor(h, id)
+		h.supervisors[id] = k
+		h.supervisorsDone.Go(func() { k.run(h.running) })
 	}
-	k := newSupervisor(h, id)
-	h.supervisors[id] = k
-	h.supervisorsDone.Add(1)
-	go func() {
-		defer h.supervisorsDone.Done()
-		k.run(h.running)
-	}()
+	h.mu.Unlock()
+	if k != nil {
+		k.request(desiredState{run: true})
+	}
 }
 
 // Stop stops a plugin after its running calls. Status still lists it.

@@ -80,6 +80,38 @@ func TestCallToAMissingPluginIsUnavailable(t *testing.T) {
 	require.ErrorContains(t, err, "plugin hostile is not installed at this replica of the hub")
 }
 
+func TestRequestsDoNotWaitForAHangingPlugin(t *testing.T) {
+	s := newTestHost(t)
+	s.install("mute")
+	s.Start("hostile")
+	s.waitUntil("it is being started", s.inState(Starting))
+	upgraded := make(chan error, 1)
+	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
+	s.waitUntil("the upgrade is requested", func() bool { return len(s.supervisor("hostile").requests) == 1 })
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for range maxRequests {
+			s.Start("hostile")
+		}
+		s.Stop("hostile")
+	}()
+	s.waitUntil("all are sent", func() bool { return isClosed(sent) })
+	require.ErrorContains(t, <-upgraded, "many other requests to plugin hostile followed")
+	s.install("good")
+	s.clock.Advance(s.config.StartTimeout)
+	s.waitUntil("the last request counts", s.inState(Stopped))
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 func TestBackoffDoublesUpToTwoMinutes(t *testing.T) {
 	for faults, want := range map[int]time.Duration{
 		1: 500 * time.Millisecond, 2: time.Second, 3: 2 * time.Second, 8: 64 * time.Second, 9: 2 * time.Minute,

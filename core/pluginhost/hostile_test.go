@@ -2,15 +2,19 @@ package pluginhost
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 
 	"github.com/servery-hub/servery/core"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -226,6 +230,18 @@ func TestFindingsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestFindingsOfOneMessageAreBounded(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("sends-a-million-findings")
+	_, err := s.check(t.Context(), "", "")
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.ErrorContains(t, err, "plugin hostile returned an invalid result")
+	require.Contains(t, s.lastFault(), "Menu.CheckItems: invalid response: the plugin's response: it has more than "+
+		"200000 objects")
+	require.Equal(t, FaultInvalid, s.status().Faults[0].Kind)
+	require.Equal(t, Ready, s.status().State)
+}
+
 func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
@@ -333,4 +349,16 @@ func TestRuntimeDirectoryOfALiveHostIsKept(t *testing.T) {
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)
 	require.DirExists(t, s.runtimeDir.dir)
+}
+
+func TestStackOfAnErrorIsBounded(t *testing.T) {
+	var tracker replyTracker
+	ctx := context.WithValue(t.Context(), trackerKey{}, &tracker)
+	trailer := metadata.Pairs(sdk.StackTrailer, "goroutine 1:\nmain.f()\n"+strings.Repeat("\n", 8<<20))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	replyHandler{}.HandleRPC(ctx, &stats.InTrailer{Trailer: trailer})
+	runtime.ReadMemStats(&after)
+	require.Equal(t, "main.f", *tracker.stack.Load())
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 }

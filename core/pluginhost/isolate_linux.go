@@ -4,10 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// sharedDir is the directory of shared memory. It is empty and bounded for a plugin, unless the hub's directory of
+// temporary files is below it.
+const sharedDir = "/dev/shm"
 
 // isolate sets up the namespaces, as their first process. The hidden directories are empty, except for the plugin's
 // own. /proc shows only processes inside, and there is no network. It then drops the capabilities that this required,
@@ -27,6 +32,12 @@ func isolate(order shimOrder) error {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 			"size=64k,mode=0755"); err != nil {
 			return fmt.Errorf("hiding %s: %w", dir, err)
+		}
+	}
+	if _, err := os.Stat(sharedDir); err == nil && !strings.HasPrefix(order.Dir, sharedDir+"/") {
+		if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+			"size="+maxShared+",nr_inodes=1k,mode=1777"); err != nil {
+			return fmt.Errorf("bounding %s: %w", sharedDir, err)
 		}
 	}
 	if err := rebind(own, order.Dir); err != nil {

@@ -158,8 +158,21 @@ func (p *process) kill() {
 	}(p.cmd.Process.Pid)
 }
 
-// lastLogLine separates the exit status from the last log line, which need not be about the end.
-const lastLogLine = ", with the last log line: "
+// These separate the exit status from a line of the log. The last line need not be about the end.
+const (
+	fatalLogLine = ", with the log: "
+	lastLogLine  = ", with the last log line: "
+)
+
+// WithoutLog returns the text of a fault without the line of the log, which can be about any business.
+func WithoutLog(text string) string {
+	for _, separator := range []string{fatalLogLine, lastLogLine} {
+		if before, _, found := strings.Cut(text, separator); found {
+			text = before + strings.Repeat(")", max(0, strings.Count(before, "(")-strings.Count(before, ")")))
+		}
+	}
+	return text
+}
 
 // exitReason describes how the process ended, after it has.
 func (p *process) exitReason() string {
@@ -170,7 +183,7 @@ func (p *process) exitReason() string {
 	log := p.log.after(p.logStart)
 	for _, line := range slices.Backward(log) { // the lines after it are the stack
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return text + ", with the log: " + truncate(line, maxFaultText)
+			return text + fatalLogLine + truncate(line, maxFaultText)
 		}
 	}
 	if len(log) > 0 {

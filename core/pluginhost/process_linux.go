@@ -2,12 +2,10 @@ package pluginhost
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -36,16 +34,6 @@ func shimCommand(order shimOrder) (*exec.Cmd, *os.File, error) {
 	}, reports, nil
 }
 
-// descendants returns all processes below another.
-func descendants(of int) []int {
-	children := childrenOfAll()
-	all := []int{of}
-	for n := 0; n < len(all); n++ {
-		all = append(all, children[all[n]]...)
-	}
-	return all[1:]
-}
-
 // killTree kills a suspended or hanging shim and all processes below it. A plugin of the same user can suspend the
 // shim.
 func killTree(shim int) {
@@ -67,19 +55,6 @@ func killTree(shim int) {
 // such as plugins. It does not apply to child processes.
 func hideMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// limit sets limits of a process: bytes of data (0: none), open files and file size. It disables core dumps.
-func limit(pid int, data uint64) error {
-	if data == 0 {
-		return nil
-	}
-	var err error
-	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: maxOpenFiles,
-		unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_CORE: 0} {
-		err = errors.Join(err, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
-	}
-	return err
-}
-
 // memoryBelow returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
 // files.
 func memoryBelow(reaper int) uint64 {
@@ -98,33 +73,13 @@ func memoryBelow(reaper int) uint64 {
 	return kilobytes << 10
 }
 
-// processes returns the ids of all processes.
-func processes() (pids []int) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
 // processCondition describes an unusual state of a process, or returns "".
 func processCondition(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	_, after, _ := strings.Cut(string(text), ") ")
-	switch {
-	case strings.HasPrefix(after, "T"):
+	switch fields := statOf(pid); {
+	case len(fields) == 0:
+	case fields[0] == "T":
 		return ", and its process is stopped"
-	case strings.HasPrefix(after, "D"):
+	case fields[0] == "D":
 		return ", and its process waits for the disk"
 	}
 	return ""

@@ -21,6 +21,9 @@ const (
 	shimName = "servery-plugin-shim"
 	// shimReports is the descriptor for a shim's reports.
 	shimReports = 3
+	// patientRounds is how often a shim kills only children, until it kills all processes below it. A plugin can start
+	// processes faster than they become children.
+	patientRounds = 10
 )
 
 // Shim must be called first in a program that opens a Host. On Linux the host starts the program again for each
@@ -97,8 +100,12 @@ func (s *shim) watchHost() {
 func (s *shim) killChildren() {
 	s.endOnce.Do(func() {
 		go func() {
-			for {
-				for _, pid := range shimChildren(os.Getpid()) {
+			for round := 0; ; round++ {
+				left := shimChildren(os.Getpid())
+				if round >= patientRounds {
+					left = descendants(os.Getpid())
+				}
+				for _, pid := range left {
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 				time.Sleep(time.Millisecond) // the orphans of a killed child arrive first
@@ -113,6 +120,9 @@ func (s *shim) startPlugin(report shimReport) {
 		s.report(report)
 		os.Exit(0)
 	}
+	if err := confine(s.order); err != nil {
+		s.fail("set limits", err)
+	}
 	pid, err := syscall.ForkExec(s.order.Program, []string{s.order.Program}, &syscall.ProcAttr{
 		Dir: s.order.Dir, Env: os.Environ(), Files: []uintptr{0, 1, 2},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
@@ -120,12 +130,11 @@ func (s *shim) startPlugin(report shimReport) {
 	if err != nil {
 		s.fail("", err)
 	}
-	if err := limit(pid, s.order.Data); err != nil {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		s.fail("set limits", err)
-	}
 	report.PID, report.Reaper = pid, os.Getpid()
 	s.report(report)
+	if !s.order.InNamespace { // the shim outside sees every process
+		go s.watchTasks(report.Reaper)
+	}
 	s.reap(pid, func(status syscall.WaitStatus) { s.report(shimReport{Ended: exitText(status)}) })
 }
 
@@ -175,6 +184,7 @@ func (s *shim) startIsolated() {
 		}
 	}
 	s.report(report)
+	go s.watchTasks(pid)
 	s.reap(pid, func(status syscall.WaitStatus) {
 		last := shimReport{}
 		if reports.Decode(&last) != nil {
@@ -241,22 +251,7 @@ func shimChildren(pid int) (children []int) {
 		}
 	}
 	if len(children) == 0 { // another thread forked them, or the kernel lacks this file
-		return childrenOfAll()[pid]
+		return readProcesses().children[pid]
 	}
 	return children
-}
-
-// childrenOfAll returns the children of every process.
-func childrenOfAll() map[int][]int {
-	all := map[int][]int{}
-	for _, pid := range processes() {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		_, after, _ := strings.Cut(string(text), ") ")
-		var state string
-		var parent int
-		if _, err := fmt.Sscan(after, &state, &parent); err == nil {
-			all[parent] = append(all[parent], pid)
-		}
-	}
-	return all
 }

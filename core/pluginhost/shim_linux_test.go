@@ -82,15 +82,111 @@ func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
 }
 
 func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
+	for _, child := range []string{"child-eats", "disguised-child-eats"} {
+		t.Run(child, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, s *testHost) {
+				s.ready("good")
+				_, err := s.check(t.Context(), child, "")
+				require.NoError(t, err)
+				below := s.descendants()
+				s.advanceUntil("the plugin is ended", func() bool { return strings.Contains(s.lastFault(), "it used") })
+				require.Contains(t, s.lastFault(), "MB of memory, and its manifest allows 128")
+				s.waitUntil("its child has ended", func() bool { return !anyRunning(below) })
+			})
+		})
+	}
+}
+
+func TestTooManyProcessesEndTheirPlugin(t *testing.T) {
+	for _, kind := range []string{"start-processes", "start-threads"} {
+		t.Run(kind, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, s *testHost) {
+				s.ready("good")
+				first := s.status().PID
+				_ = s.checkAsync(kind, "")
+				s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
+				require.Contains(t, s.lastFault(), "its process exited (it had more than 256 processes and threads")
+				s.Stop("hostile")
+				s.advanceUntil("the plugin is stopped", s.inState(Stopped))
+				require.False(t, isRunning(first))
+				for _, pid := range processes() {
+					require.NotContains(t, commandOf(pid), "1003")
+				}
+			})
+		})
+	}
+}
+
+func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
+	if !countsTasksByNamespace() {
+		t.Skip("the kernel counts the processes of a user in all namespaces")
+	}
+	s := newTestHost(t)
+	if why := s.Isolation(); why != "" {
+		t.Skipf("no namespaces here: %s", why)
+	}
+	uid := testUsers()[len(testUsers())-1]
+	temp := s.makeReadable(uid, "starts-many")
+	hub, plugin := s.startHub(uid, temp)
+	shim := shimChildren(hub.Process.Pid)[0]
+	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // it counts nothing
+	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", plugin))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "start"), nil, 0o644))
+	var started []byte
+	s.waitUntil("it has started what it can", func() bool {
+		started, err = os.ReadFile(filepath.Join(dir, "started"))
+		return err == nil
+	})
+	n, err := strconv.Atoi(string(started))
+	require.NoError(t, err)
+	require.InDelta(t, maxTasks+tasksOfShim/2, n, tasksOfShim/2)
+	require.NoError(t, syscall.Kill(shim, syscall.SIGCONT))
+	s.waitUntil("the plugin has ended", func() bool { return !isRunning(plugin) })
+	require.NoError(t, hub.Process.Kill())
+	_ = hub.Wait()
+}
+
+func TestPluginsInheritTheirLimits(t *testing.T) {
 	inBothModes(t, func(t *testing.T, s *testHost) {
 		s.ready("good")
-		_, err := s.check(t.Context(), "child-eats", "")
+		limits, err := s.check(t.Context(), "read", "/proc/self/limits")
 		require.NoError(t, err)
-		below := s.descendants()
-		s.advanceUntil("the plugin is ended", func() bool { return strings.Contains(s.lastFault(), "it used") })
-		require.Contains(t, s.lastFault(), "MB of memory, and its manifest allows 128")
-		s.waitUntil("its child has ended", func() bool { return !anyRunning(below) })
+		parent, err := strconv.Atoi(statOf(s.status().PID)[1])
+		require.NoError(t, err)
+		inherited, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", parent))
+		require.NoError(t, err)
+		require.Equal(t, string(inherited), limits, "no moment without them")
+		for name, most := range map[string]int{"data size": 128<<20 + dataHeadroom, "open files": maxOpenFiles,
+			"file size": maxFileSize, "core file size": 0} {
+			require.Regexp(t, fmt.Sprintf(`Max %s +%d +%[2]d `, name, most), limits)
+		}
+		first, err := s.check(t.Context(), "read", "/proc/self/oom_score_adj")
+		require.NoError(t, err)
+		require.Equal(t, firstToEnd+"\n", first)
 	})
+}
+
+func TestPluginsGetNoMemoryOutsideOfProcesses(t *testing.T) {
+	inBothModes(t, func(t *testing.T, s *testHost) {
+		s.ready("good")
+		message, err := s.check(t.Context(), "hidden-memory", "")
+		require.NoError(t, err)
+		require.Equal(t, "function not implemented, function not implemented", message)
+	})
+}
+
+func TestSharedDirectoryOfAnIsolatedPluginIsBounded(t *testing.T) {
+	temp, err := os.MkdirTemp("/tmp", "")
+	require.NoError(t, err)
+	s := newTestHostWith(t, Config{TempDir: temp})
+	if why := s.Isolation(); why != "" {
+		t.Skipf("no namespaces here: %s", why)
+	}
+	s.ready("good")
+	message, err := s.check(t.Context(), "fill-shared", "")
+	require.NoError(t, err)
+	require.Equal(t, "write /dev/shm/full: no space left on device", message)
 }
 
 func TestKilledHubLeavesNoChildProcess(t *testing.T) {
@@ -98,21 +194,8 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 		for _, mode := range [][]string{{"plain"}, {}} {
 			t.Run(fmt.Sprintf("uid %d %v", uid, mode), func(t *testing.T) {
 				s := newTestHost(t)
-				s.install("leaves-a-child")
-				temp := s.makeReadable(uid)
-				hub := exec.Command(filepath.Join(programDir, "hub"), append([]string{s.dir, temp}, mode...)...)
-				hub.Env, hub.Dir, hub.Stderr = []string{"TMPDIR=" + temp}, "/", os.Stderr
-				if uid != os.Geteuid() {
-					hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid),
-						Gid: uint32(uid)}}
-				}
-				out, err := hub.StdoutPipe()
-				require.NoError(t, err)
-				require.NoError(t, hub.Start())
-				line, err := bufio.NewReader(out).ReadString('\n')
-				require.NoError(t, err)
-				plugin, err := strconv.Atoi(strings.TrimSpace(line))
-				require.NoError(t, err)
+				temp := s.makeReadable(uid, "leaves-a-child")
+				hub, plugin := s.startHub(uid, temp, mode...)
 				below := descendants(hub.Process.Pid)
 				require.Contains(t, below, plugin)
 				t.Log("a shim, where there are namespaces another, a plugin and its child:", len(below))
@@ -134,15 +217,32 @@ func testUsers() []int {
 	return []int{os.Geteuid()}
 }
 
-// makeReadable makes the plugins readable for a user, and returns a temporary directory of that user.
-func (s *testHost) makeReadable(uid int) (temp string) {
+// startHub starts a hub as a user. It returns it with the process id of its ready plugin.
+func (s *testHost) startHub(uid int, temp string, mode ...string) (hub *exec.Cmd, plugin int) {
+	hub = exec.Command(filepath.Join(programDir, "hub"), append([]string{s.dir, temp}, mode...)...)
+	hub.Env, hub.Dir, hub.Stderr = []string{"TMPDIR=" + temp}, "/", os.Stderr
+	if uid != os.Geteuid() {
+		hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	out, err := hub.StdoutPipe()
+	require.NoError(s.t, err)
+	require.NoError(s.t, hub.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(s.t, err)
+	plugin, err = strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(s.t, err)
+	return hub, plugin
+}
+
+// makeReadable installs a mode for a user, and returns a temporary directory of that user.
+func (s *testHost) makeReadable(uid int, mode string) (temp string) {
 	temp, err := os.MkdirTemp("", "")
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = os.RemoveAll(temp) })
 	require.NoError(s.t, os.Chown(temp, uid, -1))
 	s.dir = filepath.Join(temp, "plugins")
 	require.NoError(s.t, os.Mkdir(s.dir, 0o755))
-	s.install("leaves-a-child")
+	s.install(mode)
 	require.NoError(s.t, filepath.Walk(s.dir, func(path string, _ os.FileInfo, err error) error {
 		if err != nil {
 			return err

@@ -8,7 +8,12 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
+
+// maxRequests bounds the requests of operators that wait for a busy supervisor.
+const maxRequests = 64
 
 // supervisor supervises one plugin. One goroutine starts, monitors, replaces and restarts it.
 type supervisor struct {
@@ -17,7 +22,7 @@ type supervisor struct {
 	log   *logBuffer
 	slots chan struct{} // the concurrency limit; replaced by an upgrade that changes it
 
-	requests chan desiredState // buffered; the last one counts
+	requests chan desiredState // buffered
 	pending  desiredState      // what an operator requested for the next start
 
 	fallback       *installedPlugin // replaces a rejected version; nil: none
@@ -48,17 +53,27 @@ type desiredState struct {
 
 func newSupervisor(h *Host, id string) *supervisor {
 	log := &logBuffer{log: h.config.Log.With("plugin", id), clock: h.config.Clock}
-	k := &supervisor{host: h, id: id, log: log, requests: make(chan desiredState, 16), changed: make(chan struct{}),
-		suspects: map[Request]time.Time{}, setAside: map[Request]bool{}, exclusive: make(chan struct{}, 1)}
+	k := &supervisor{host: h, id: id, log: log, requests: make(chan desiredState, maxRequests),
+		changed: make(chan struct{}), suspects: map[Request]time.Time{}, setAside: map[Request]bool{},
+		exclusive: make(chan struct{}, 1)}
 	k.setState(Discovered)
 	return k
 }
 
-// request sends a desired state to the supervisor. If the buffer is full, it waits; no request is lost.
+// request sends a desired state to the supervisor. It does not wait for one that is busy: if the buffer is full, the
+// oldest request is dropped.
 func (k *supervisor) request(w desiredState) {
-	select {
-	case k.requests <- w:
-	case <-k.host.running.Done():
+	for {
+		select {
+		case k.requests <- w:
+			return
+		default:
+		}
+		select {
+		case old := <-k.requests:
+			old.reply(core.Errorf(core.Unavailable, "many other requests to plugin %s followed", k.id))
+		default:
+		}
 	}
 }
 

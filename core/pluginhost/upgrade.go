@@ -53,11 +53,25 @@ func (k *supervisor) saveFallback(i *instance) error {
 	}
 	fallback := i.installed
 	fallback.program = filepath.Join(dir, filepath.Base(i.process.program))
-	if err := os.Link(i.process.program, fallback.program); err != nil {
+	err = os.Link(i.process.program, fallback.program)
+	if err == nil {
+		err = checkRegular(fallback.program)
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	k.fallback = &fallback
 	return nil
+}
+
+// checkRegular returns an error unless a path is a regular file. A plugin can replace its program, and reading a pipe
+// or a device would not end.
+func checkRegular(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("its program was replaced")
+	}
+	return err
 }
 
 // dropFallback removes the fallback, because the installed version runs.

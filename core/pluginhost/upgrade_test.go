@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -131,4 +132,15 @@ func TestUpgradeStartsAStoppedPlugin(t *testing.T) {
 			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.status().State, s.status().Version})
 		})
 	}
+}
+
+func TestReplacedProgramIsNoFallback(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("replaces-itself")
+	s.install("dies")
+	require.Error(t, s.Upgrade(t.Context(), "hostile"))
+	require.Contains(t, s.status().Faults[1].Text, "storing version 1.0.0 failed: its program was replaced")
+	s.signal(syscall.SIGKILL)
+	s.advanceUntil("the installed version is tried",
+		func() bool { return strings.Contains(s.lastFault(), "exit status 7") && s.status().Faults[0].Ended })
 }

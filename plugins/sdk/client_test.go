@@ -73,3 +73,21 @@ func TestOnlyResultsAboutMenusAreLarge(t *testing.T) {
 	_, err = client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
+
+// scattered is a plugin with a result that takes little space until it is decoded.
+type scattered struct{ minimal }
+
+func (scattered) PlanItemAction(context.Context, *pb.ItemActionRequest) (*sdk.Decision, error) {
+	empty := make([]*pb.PublishError, 300_000)
+	for i := range empty {
+		empty[i] = &pb.PublishError{}
+	}
+	return &sdk.Decision{LeftOut: empty}, nil
+}
+
+func TestResultsAreBoundedBeforeTheyAreDecoded(t *testing.T) {
+	client, _ := serve(t, scattered{})
+	_, err := client.PlanItemAction(t.Context(), &pb.ItemActionRequest{})
+	require.ErrorAs(t, err, new(*sdk.Fault))
+	require.EqualError(t, err, "the plugin's response: it has more than 200000 objects")
+}

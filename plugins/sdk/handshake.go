@@ -32,10 +32,11 @@ func VersionedPlugins() map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{Protocol: {Name: grpcPlugin{}}}
 }
 
-// DialOptions returns the options of a host's connection: message size limits and trace propagation.
+// DialOptions returns the options of a host's connection: bounds of messages and trace propagation.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage),
+			grpc.ForceCodecV2(newBoundedCodec())),
 		grpc.WithChainUnaryInterceptor(traceUnary, limitResult), grpc.WithChainStreamInterceptor(traceStream),
 	}
 }

@@ -18,11 +18,11 @@ func traceStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientCo
 }
 
 // limitResult bounds the result of a unary call that is not about a menu or its availability. A result of MaxMessage
-// bytes can take a hundred times its size once it is decoded.
+// bytes can take many times its size once it is decoded. One that cannot be decoded is a Fault.
 func limitResult(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption) error {
 	if !strings.HasPrefix(method, servicePrefix+"Menu/") && !strings.HasPrefix(method, servicePrefix+"Availability/") {
 		options = append(options, grpc.MaxCallRecvMsgSize(MaxResult))
 	}
-	return invoke(ctx, method, req, reply, conn, options...)
+	return asFault(invoke(ctx, method, req, reply, conn, options...))
 }

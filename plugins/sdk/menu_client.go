@@ -16,7 +16,7 @@ import (
 // Bounds of the findings of one check.
 const (
 	maxFindings     = 16 << 20 // bytes
-	maxFindingCount = 200_000
+	maxFindingCount = maxObjects
 )
 
 // Fault is the error for an invalid result of a plugin: one that does not match the request, or is too large.
@@ -165,7 +165,7 @@ func receive[Q, A any](stream grpc.BidiStreamingClient[Q, A], take func(*A) erro
 			return nil
 		}
 		if err != nil {
-			return err
+			return asFault(err)
 		}
 		if err := take(chunk); err != nil {
 			return err

@@ -140,26 +140,35 @@ func TestConsoleShowsAndRetriesPluginFaults(t *testing.T) {
 	since := at.Add(-time.Minute)
 	require.NoError(t, records.ReportCounts(t.Context(), []console.PluginHub{{Plugin: "aggregator-z",
 		Hub: core.NewID(at), State: "ready", Version: "1.2.3", Since: since}}))
-	for business, about := range map[core.BusinessID]string{mine.ID: "order of mine", theirs.ID: "order of theirs"} {
+	for business, about := range map[core.BusinessID]string{mine.ID: "order of mine", theirs.ID: "order of theirs",
+		0: "orders of both"} {
 		require.NoError(t, records.RecordFaults(t.Context(), []aggregator.FaultCount{{Count: 7, First: since,
 			FaultReport: pluginhost.FaultReport{Plugin: "aggregator-z", Group: about, Kind: pluginhost.FaultPanic,
 				Text: "<script>alert(4)</script>", Stack: "main.translate", Call: "Orders.Translate",
 				Business: business, Platform: "tasty", About: about, At: at}}}))
+		if business == 0 {
+			continue
+		}
 		require.NoError(t, records.SetAside(t.Context(), pluginhost.SetAside{Request: pluginhost.Request{
 			Plugin: "aggregator-z", Build: "b", Call: "Menu.Render", Business: business, Platform: "tasty", ID: about},
-			Version: "1.2.3", Store: "s1", About: "the menu, " + about, Fault: "exit status 3"}))
+			Version: "1.2.3", Store: "s1", About: "the menu, " + about,
+			Fault: "exit status 3, with the last log line: a line"}))
 	}
 	sam, vera := a.user(t, "sam@example.com", access.Admin), a.user(t, "vera@example.com", access.Viewer, mine.ID)
 	here := shell.PluginsPath + "aggregator-z/"
 	page := sam.get(t, here).text
-	for _, part := range []string{"Orders.Translate order of mine", "order of theirs", "main.translate",
-		"the menu, order of", "exit status 3", "Retry", "is not called with 2 requests", pluginhost.QuarantineRule} {
+	for _, part := range []string{"Orders.Translate order of mine", "order of theirs", "orders of both",
+		"main.translate", "the menu, order of", "exit status 3, with the last log line: a line", "Retry",
+		"is not called with 2 requests", pluginhost.QuarantineRule} {
 		require.Contains(t, page, part)
 	}
 	require.NotContains(t, page, "<script>alert")
 	page = vera.get(t, here).text
 	require.Contains(t, page, "order of mine")
-	require.NotContains(t, page, "order of theirs", "of another business")
+	require.Contains(t, page, "exit status 3")
+	for _, part := range []string{"order of theirs", "orders of both", "a line"} {
+		require.NotContains(t, page, part, "of another business")
+	}
 	require.NotContains(t, page, ">Retry<")
 
 	aside, err := records.ListSetAside(t.Context(), "aggregator-z")

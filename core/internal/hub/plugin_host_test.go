@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,6 +148,26 @@ func TestDatabaseStateStopsAndStartsPlugins(t *testing.T) {
 	defer next.Close()
 	_, err = next.Actions(t.Context(), "aggregator-b")
 	require.NoError(t, err, "the next hub knows its description")
+}
+
+func TestHangingSettingsCheckDelaysNoOtherPlugin(t *testing.T) {
+	dir := t.TempDir()
+	installtest.Plugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
+	installtest.Plugin(t, dir, "hostile", "../../pluginhost/testdata/hostile")
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
+	d.platform("tasty", "hostile", `{"hang":true}`)
+	host := d.hub.config.Host
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); host.Run(ctx, false) }()
+	defer func() { cancel(); <-ended }()
+	host.Wake()
+	hubtest.WaitUntil(t, "the check hangs", func() bool { return host.Status()[1].InFlight == 1 })
+	require.NoError(t, calls.NewPlugins(d.hub.db).SetEnabled(t.Context(), "aggregator-b", false))
+	host.Wake()
+	hubtest.WaitUntil(t, "the other plugin is stopped",
+		func() bool { return host.Status()[0].State == pluginhost.Stopped })
+	require.Empty(t, host.Status()[1].Faults, "the check still hangs")
 }
 
 func TestRemovedPluginIsNotStarted(t *testing.T) {

@@ -81,8 +81,9 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 }
 
 // visibleTo reports whether something of a business may be shown to a user with the given businesses; nil means all.
+// Business 0 stands for several.
 func visibleTo(businesses []core.BusinessID, business core.BusinessID) bool {
-	return businesses == nil || business == 0 || slices.Contains(businesses, business)
+	return businesses == nil || slices.Contains(businesses, business)
 }
 
 // countSetAside returns the number of requests of the businesses that are set aside.
@@ -97,7 +98,7 @@ func countSetAside(p aggregator.Plugin, businesses []core.BusinessID) (n int, er
 }
 
 // PluginFaults returns the faults of a plugin and its requests that are set aside, of the given businesses; nil means
-// all.
+// all. Only then are lines of the log included.
 func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
 	businesses []core.BusinessID) (f console.PluginFaults, err error) {
 	if f, err = plugindir.ReadFaults(ctx, r.db, id); err != nil {
@@ -107,6 +108,14 @@ func (r pluginRegistry) PluginFaults(ctx context.Context, id string,
 		func(c console.PluginCause) bool { return !visibleTo(businesses, c.Business) })
 	f.SetAside = slices.DeleteFunc(f.SetAside,
 		func(s console.SetAside) bool { return !visibleTo(businesses, s.Business) })
+	if businesses != nil {
+		for i := range f.Causes {
+			f.Causes[i].Text = pluginhost.WithoutLog(f.Causes[i].Text)
+		}
+		for i := range f.SetAside {
+			f.SetAside[i].Fault = pluginhost.WithoutLog(f.SetAside[i].Fault)
+		}
+	}
 	return f, nil
 }
 

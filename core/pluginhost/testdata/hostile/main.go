@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -31,6 +32,14 @@ func (h hostile) Describe(context.Context) (*sdk.Description, error) {
 		Secrets:   []*pb.Secret{{Name: "token"}},
 		Limits:    &pb.Limits{MemoryMb: 128, InFlight: 4},
 	}, nil
+}
+
+// Configure never ends for settings with "hang".
+func (hostile) Configure(ctx context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
+	if strings.Contains(string(call.GetSettings()), `"hang"`) {
+		<-ctx.Done()
+	}
+	return nil, ctx.Err()
 }
 
 // CheckItems acts by the first item's ref_id.
@@ -139,6 +148,27 @@ func startChild(kind string) (string, error) {
 	return fmt.Sprint(child.Process.Pid), nil
 }
 
+// startMany starts up to 400 processes or threads that sleep, and returns how many.
+func startMany(kind string) int {
+	var children []int
+	for n := range 400 {
+		if kind == "start-threads" {
+			go func() { _ = syscall.Nanosleep(&syscall.Timespec{Sec: 1000}, nil) }()
+			continue
+		}
+		child, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "1003"}, nil)
+		if err != nil {
+			for _, last := range children[max(0, n-10):] { // leaves some for the threads of this process
+				_ = syscall.Kill(last, syscall.SIGKILL)
+				_, _ = syscall.Wait4(last, nil, 0, nil)
+			}
+			return n
+		}
+		children = append(children, child)
+	}
+	return 400
+}
+
 // crash ends or stops the process. "crash-once" leaves a file as the mark that it has done so.
 func crash(kind, mark string) {
 	switch kind {
@@ -173,13 +203,22 @@ func crash(kind, mark string) {
 	}
 }
 
-// useResources uses more memory, file space or output than the plugin may.
+// useResources uses more processes, memory, file space or output than the plugin may.
 func useResources(kind string) (string, error) {
 	switch kind {
-	case "child-eats":
-		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
+	case "start-processes", "start-threads":
+		return fmt.Sprint(startMany(kind)), nil
+	case "child-eats", "disguised-child-eats":
+		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{strings.TrimPrefix(kind, "child-")},
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 		return "started", child.Start()
+	case "hidden-memory":
+		_, err := unix.MemfdCreate("hidden", 0)
+		_, also := unix.SysvShmGet(0, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+		return fmt.Sprintf("%v, %v", err, also), nil
+	case "fill-shared":
+		err := os.WriteFile("/dev/shm/full", make([]byte, 17<<20), 0o600)
+		return fmt.Sprint(err), nil
 	case "share":
 		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
 			syscall.MAP_SHARED|syscall.MAP_ANON)
@@ -275,7 +314,21 @@ func main() {
 	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang()
-	case "eats":
+	case "starts-many": // once it is told to
+		go func() {
+			_ = waitForFile(context.Background(), "start")
+			_ = os.WriteFile("starting", fmt.Append(nil, startMany("")), 0o600)
+			_ = os.Rename("starting", "started")
+		}()
+	case "replaces-itself": // by a pipe that nobody writes
+		_ = os.Remove(mode)
+		if err := syscall.Mkfifo(mode, 0o600); err != nil {
+			panic(err)
+		}
+	case "disguised-child-eats", "eats":
+		if mode != "eats" { // looks like a child of process 1
+			_ = os.WriteFile("/proc/self/comm", []byte("x) S 1 1 1 1 1"), 0)
+		}
 		eaten := make([]byte, 200<<20)
 		for i := 0; i < len(eaten); i += 4096 {
 			eaten[i] = 1
@@ -316,9 +369,21 @@ func main() {
 	config := server.ServeConfig(nil)
 	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
 		options = append(options, grpc.ChainUnaryInterceptor(faultyCalls(mode)))
+		if mode == "sends-a-million-findings" {
+			options = append(options, grpc.ChainStreamInterceptor(sendFindings))
+		}
 		return grpc.NewServer(append(options, server.Options()...)...)
 	}
 	plugin.Serve(config)
+}
+
+// sendFindings sends a million empty findings in one message.
+func sendFindings(_ any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, _ grpc.StreamHandler) error {
+	findings, one := make([]*sdk.Finding, 1_000_000), &sdk.Finding{}
+	for i := range findings {
+		findings[i] = one
+	}
+	return stream.SendMsg(&pb.FindingsChunk{Findings: findings})
 }
 
 func hang() {

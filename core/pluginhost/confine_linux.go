@@ -1,0 +1,84 @@
+package pluginhost
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxTasks    = 256     // processes and threads of a plugin
+	tasksOfShim = 64      // that count with them in the namespace: the watch is to see a plugin with too many
+	maxShared   = "16m"   // of files in its /dev/shm
+	firstToEnd  = "1000"  // if memory runs out (oom_score_adj)
+	otherABI    = 1 << 30 // system calls of x32 have higher numbers
+	memfdSecret = 447     // the number of memfd_secret, the same on all architectures
+)
+
+// confine limits the program that this process will execute: its memory, open files, file sizes and processes. It has
+// no core dumps. The limits also apply to this shim, which needs less.
+func confine(order shimOrder) error {
+	if order.Data == 0 {
+		return nil
+	}
+	limits := map[int]uint64{unix.RLIMIT_DATA: order.Data, unix.RLIMIT_NOFILE: maxOpenFiles,
+		unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_CORE: 0}
+	if order.InNamespace && countsTasksByNamespace() {
+		limits[unix.RLIMIT_NPROC] = maxTasks + tasksOfShim
+	}
+	var err error
+	for resource, most := range limits {
+		err = errors.Join(err, unix.Prlimit(0, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
+	}
+	// Missing where /proc is read-only.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(firstToEnd), 0)
+	return errors.Join(err, denyHiddenMemory())
+}
+
+// countsTasksByNamespace reports whether the kernel counts the processes of a user in each user namespace (Linux 5.14).
+// Before, it counts those of the hub, too. It never limits root.
+func countsTasksByNamespace() bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	major, minor := 0, 0
+	_, _ = fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return major > 5 || major == 5 && minor >= 14
+}
+
+// denyHiddenMemory makes the system calls fail that allocate memory outside of any process, as if the kernel lacked
+// them. No limit applies to that memory, and it is not measured. Programs use a fallback.
+func denyHiddenMemory() error {
+	arch, known := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	if !known {
+		return nil
+	}
+	denied := []uint32{unix.SYS_MEMFD_CREATE, memfdSecret, unix.SYS_SHMGET, unix.SYS_MSGGET}
+	const (
+		load, equal, atLeast = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
+			unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		number, architecture = 0, 4 // offsets in seccomp_data
+	)
+	n := uint8(len(denied))
+	filter := []unix.SockFilter{
+		{Code: load, K: architecture}, {Code: equal, K: arch, Jf: n + 3},
+		{Code: load, K: number}, {Code: atLeast, K: otherABI, Jt: n + 1},
+	}
+	for i, call := range denied {
+		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jt: n - uint8(i)})
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	if errors.Is(err, syscall.EINVAL) { // the kernel has no filters
+		return nil
+	}
+	return err
+}
