@@ -40,8 +40,8 @@ type api struct {
 // recorded, and an expired lease would repeat the work.
 type steadyClock struct {
 	*clocktest.Clock
-	leases *sql.DB
-	moved  atomic.Int64 // time moved while a lease was held, in nanoseconds
+	work  func() (*sql.Stmt, error)
+	moved atomic.Int64 // time moved while a lease was held, in nanoseconds
 }
 
 // withinLeases is shorter than every lease.
@@ -51,7 +51,7 @@ const withinLeases = 10 * time.Second
 func (c *steadyClock) Advance(d time.Duration) {
 	if c.moved.Add(int64(d)) > int64(withinLeases) {
 		for end := time.Now().Add(2 * time.Second); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
-			if held, _, err := c.work(); err != nil || !held {
+			if held, _, err := c.nextWork(); err != nil || !held {
 				break
 			}
 		}
@@ -63,22 +63,28 @@ func (c *steadyClock) Advance(d time.Duration) {
 // advanceToWork moves the clock towards the next time when work is due. While work runs, or none waits, it moves the
 // clock by a step. Work may begin between the query and the move, so the move is short.
 func (c *steadyClock) advanceToWork(step time.Duration) {
-	if held, due, err := c.work(); err == nil && !held && due.Valid {
+	if held, due, err := c.nextWork(); err == nil && !held && due.Valid {
 		step = max(step, min(due.Time.Sub(c.Now()), 2*time.Second))
 	}
 	c.Advance(step)
 }
 
-// work reports whether a replica has leased work, and when the next is due. A menu whose outcome is awaited is not due.
-func (c *steadyClock) work() (held bool, due sql.NullTime, err error) {
-	err = c.leases.QueryRow(`WITH work AS (SELECT owner, available_at FROM publications
-				WHERE available_at < 'infinity' AND (owner IS NOT NULL OR sent_deadline IS NULL)
-			UNION ALL SELECT owner, available_at FROM job_queue
-			UNION ALL SELECT owner, available_at FROM call_queue WHERE available_at < 'infinity'
-			UNION ALL SELECT owner, available_at FROM delivery_queue WHERE available_at < 'infinity')
-		SELECT count(owner) > 0, min(available_at) FROM work`).Scan(&held, &due)
+// nextWork reports whether a replica has leased work, and when the next is due.
+func (c *steadyClock) nextWork() (held bool, due sql.NullTime, err error) {
+	work, err := c.work()
+	if err == nil {
+		err = work.QueryRow().Scan(&held, &due)
+	}
 	return held, due, err
 }
+
+// nextWorkSQL leaves out menus whose outcome is awaited. They are not due.
+const nextWorkSQL = `WITH work AS (SELECT owner, available_at FROM publications
+			WHERE available_at < 'infinity' AND (owner IS NOT NULL OR sent_deadline IS NULL)
+		UNION ALL SELECT owner, available_at FROM job_queue
+		UNION ALL SELECT owner, available_at FROM call_queue WHERE available_at < 'infinity'
+		UNION ALL SELECT owner, available_at FROM delivery_queue WHERE available_at < 'infinity')
+	SELECT count(owner) > 0, min(available_at) FROM work`
 
 // newAPI creates a hub without plugins. Call start to run jobs and deliveries.
 func newAPI(t *testing.T, change func(*Config)) *api {
@@ -123,8 +129,10 @@ func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
 	t.Helper()
 	clock, url := clocktest.New(), hubtest.DatabaseURL(t)
 	leases := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
+	leases.SetMaxOpenConns(1) // tests ask often, so the statement is planned once
 	t.Cleanup(func() { _ = leases.Close() })
-	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, leases: leases}
+	work := sync.OnceValues(func() (*sql.Stmt, error) { return leases.Prepare(nextWorkSQL) })
+	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, work: work}
 }
 
 // start runs jobs and deliveries until the test ends.
