@@ -47,34 +47,15 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 			work.Business, work.ID, after, resendChosen, limit).Scan(ctx, &ids); err != nil {
 			return fmt.Errorf("reading deliveries to resend: %w", err)
 		}
-		n := len(ids)
-		if n == 0 {
+		if len(ids) == 0 {
 			return nil
 		}
-		last = ids[n-1]
-		var remaining []core.ID
-		if err := tx.NewRaw(queries.With("deselect_cancelled", postgres.Args{
-			"business": work.Business, "reference": work.ID, "ids": postgres.Array(ids), "cancelled": order.Cancelled,
-		})).Scan(ctx, &remaining); err != nil {
-			return fmt.Errorf("deselecting cancelled orders: %w", err)
-		}
-		if len(remaining) == 0 {
-			return nil
-		}
-		if _, err := New(r.db).resend(ctx, tx,
-			resending{business: work.Business, ids: remaining, end: webhook.Failed, manual: true}); err != nil {
-			return err
-		}
-		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
-			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
-			"first": ids[0], "last": last, "is_switched_off": isSwitchedOff,
-		}))
+		last = ids[len(ids)-1]
+		sent, err := r.send(ctx, tx, work, ids)
 		if err != nil {
-			return fmt.Errorf("resending deliveries: %w", err)
-		}
-		if sent, err := marked.RowsAffected(); err != nil {
 			return err
-		} else if int(sent) < n {
+		}
+		if sent < len(ids) {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?
 				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
 				last); err != nil {
@@ -87,6 +68,34 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 		outbox.Wake(r.db)
 	}
 	return last, err
+}
+
+// send makes the deliveries due now whose orders are not cancelled, and marks and counts those that are queued.
+func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, chosen []core.ID) (int, error) {
+	first, last := chosen[0], chosen[len(chosen)-1]
+	var ids []core.ID
+	if err := tx.NewRaw(queries.With("lock_resends", postgres.Args{
+		"business": work.Business, "reference": work.ID, "first": first, "last": last, "ids": postgres.Array(chosen),
+		"cancelled": order.Cancelled,
+	})).Scan(ctx, &ids); err != nil {
+		return 0, fmt.Errorf("finding cancelled orders: %w", err)
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	if _, err := New(r.db).resend(ctx, tx,
+		resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
+		return 0, err
+	}
+	marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
+		"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
+		"first": first, "last": last, "ids": postgres.Array(ids), "is_switched_off": isSwitchedOff,
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("resending deliveries: %w", err)
+	}
+	sent, err := marked.RowsAffected()
+	return int(sent), err
 }
 
 // tally records new outcomes and counts by order, or by delivery if the rows have no event. With final,

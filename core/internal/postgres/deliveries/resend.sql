@@ -105,9 +105,9 @@ WHERE NOT EXISTS (
     WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
 )
 
--- name: deselect_cancelled
--- Deselects orders that were cancelled since they were chosen, and returns the chosen deliveries that remain. It locks
--- their orders, so that a later cancellation is sent after them.
+-- name: lock_resends
+-- Locks the orders of chosen deliveries, so that a later cancellation is sent after them. Returns the deliveries of
+-- those that are not cancelled.
 WITH
 chosen AS MATERIALIZED (
     SELECT
@@ -121,6 +121,7 @@ chosen AS MATERIALIZED (
     FROM followed_resends resend
     WHERE resend.business_id = ?business
         AND resend.reference = ?reference
+        AND resend.delivery_id BETWEEN ?first AND ?last
         AND resend.delivery_id = ANY (?ids::uuid[])
 ),
 cancelled AS MATERIALIZED (
@@ -133,14 +134,6 @@ cancelled AS MATERIALIZED (
         FOR SHARE
     ) locked
     WHERE locked.state = ?cancelled
-),
-deselected AS (
-    DELETE FROM followed_resends resend
-    USING chosen
-    WHERE resend.business_id = ?business
-        AND resend.reference = ?reference
-        AND resend.delivery_id = chosen.delivery_id
-        AND chosen.order_id IN (SELECT id FROM cancelled)
 )
 SELECT delivery_id
 FROM chosen
@@ -155,7 +148,7 @@ FROM deliveries delivery
 WHERE delivery.business_id = ?business ?selected
 
 -- name: mark_resends
--- Marks the chosen deliveries that are queued as sent.
+-- Marks those of the deliveries that are queued as sent.
 UPDATE followed_resends resend
 SET state = ?sent, prior_attempts = delivery.attempts
 FROM delivery_queue delivery
@@ -163,6 +156,7 @@ WHERE resend.business_id = ?business
     AND resend.reference = ?reference
     AND resend.state = ?chosen
     AND resend.delivery_id BETWEEN ?first AND ?last
+    AND resend.delivery_id = ANY (?ids::uuid[])
     AND delivery.business_id = resend.business_id
     AND delivery.id = resend.delivery_id
     AND NOT ?is_switched_off
