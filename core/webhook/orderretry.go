@@ -116,10 +116,10 @@ type Tally struct {
 
 // OrderRetries stores the progress of order retries.
 type OrderRetries interface {
-	// Choose selects the deliveries that the job resends. Later calls keep the first selection.
+	// Select fixes the deliveries that the job resends. Later calls keep the first selection.
 	Select(ctx context.Context, job core.Job, window TimeRange) error
-	// Resend makes the next selected deliveries after that id due, at most limit, and returns the last of them. It
-	// returns the zero ID if there are none.
+	// Resend makes the next selected deliveries with greater ids than after due, at most limit, and returns the last
+	// of their ids. It returns the zero ID if there are none.
 	Resend(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)
 	// Tally counts the responses received so far.
 	Tally(ctx context.Context, job core.Job) (Tally, error)
@@ -136,7 +136,7 @@ type OrderRetry struct {
 // resendChunk is how many deliveries one transaction makes due.
 const resendChunk = 500
 
-// resendAll makes all selected deliveries of a job due.
+// resendAll makes all selected deliveries of a job due, chunk by chunk.
 func resendAll(ctx context.Context, job core.Job,
 	resend func(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)) error {
 	last, err := resend(ctx, job, core.ID{}, resendChunk)

@@ -38,8 +38,8 @@ func (o ResendOutcome) Pending() int { return max(o.Sent-o.Delivered-o.Failed, 0
 type ProblemResends interface {
 	// Select fixes the deliveries that the job resends. Later calls keep the first selection.
 	Select(ctx context.Context, job core.Job, choice Selector) error
-	// Resend makes the next selected deliveries after that id due, at most limit, and returns the last of them. It
-	// returns the zero ID if there are none.
+	// Resend makes the next selected deliveries with greater ids than after due, at most limit, and returns the last
+	// of their ids. It returns the zero ID if there are none.
 	Resend(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)
 	// Outcome counts the deliveries that have ended, and stores the counts as the progress of the job.
 	Outcome(ctx context.Context, job core.Job) (ResendOutcome, error)

@@ -33,8 +33,9 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 	return done, err
 }
 
-// Resend makes the next selected deliveries after an id due now. It deselects those that were accepted meanwhile, whose
-// webhook was switched off, or whose order was cancelled. The id keeps it from reading all earlier rows.
+// Resend makes the next selected deliveries with greater ids than after due now. It deselects those that were accepted
+// meanwhile, whose webhook was switched off, or whose order was cancelled. Without after, each call would read the rows
+// of all earlier ones.
 func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
 	limit int) (last core.ID, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
