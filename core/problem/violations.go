@@ -15,7 +15,6 @@ var violationTable = []Violation{
 	{"header", "The name or the value of a webhook header is not valid, or the hub sets this header itself.",
 		"Remove the header or correct its name or value."},
 	{"immutable", "The field cannot change after creation.", "Send the stored value, or create a new object."},
-	{"language", "The text is not a language code.", "Send a two-letter ISO 639-1 code such as `en`."},
 	{"length", "The text has too many characters, or the list too many elements.",
 		"Shorten it to the limit in `message`."},
 	{"limit", "An array of the request, or the number of objects, exceeds its limit.",
