@@ -180,23 +180,28 @@ func measureOrders(r *run) {
 	r.add("orders/journey", journeys...).Against(floors).Noted(n)
 }
 
-// measureOrderRetry resends the failed deliveries of orders by one request, beside a drain of as many.
+// measureOrderRetry resends the failed deliveries of orders by one request, and drains as many.
 func measureOrderRetry(r *run) {
-	n := pick(r.Quick, 10000, 2000)
-	floor := r.openEngine(webhook.Minutes).fillAndDrain(n)
-	f := r.openHub()
+	n, drained, f := pick(r.Quick, 10000, 2000), r.openEngine(webhook.Minutes), r.openHub()
+	f.retryOrders(n / 10)
+	r.alternate("orders/retry", pick(r.Quick, 3, 2), func() float64 { return drained.fillAndDrain(n) },
+		func() float64 { return f.retryOrders(n) }).Noted(n)
+}
+
+// retryOrders places n orders of a new business that fail, and returns how many a second arrive once a request resends
+// them.
+func (f *fixture) retryOrders(n int) float64 {
 	s := f.shop().listen()
-	hubtest.Subscribe(r, f.db, s.ID, core.WebhookRetry, f.sink.at("", "/callback"))
+	hubtest.Subscribe(f, f.db, s.ID, core.WebhookRetry, f.sink.at("", "/callback"))
 	since := time.Now()
 	s.fail(n)
-	f.sink.reset(0)
+	s.sink.reset(0)
 	taken := s.submit("/external/api/v1/webhooks/retry/", fmt.Appendf(nil,
 		`{"event_type":18,"start_time":%d,"end_time":%d}`, since.UnixMilli(), time.Now().Add(time.Second).UnixMilli()))
 	resent := rate(s.sink.awaitEach(n, time.Minute), taken.began)
-	f.sink.await("/callback", 1, time.Minute)
-	f.verifyCount(n, `SELECT progress FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID,
-		taken.key)
-	r.add("orders/retry", resent).Against([]float64{floor}).Noted(n)
+	s.sink.await("/callback", 1, time.Minute)
+	s.verifyCount(n, `SELECT progress FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID, taken.key)
+	return resent
 }
 
 // fail places n orders that the sink refuses, and then ends their deliveries as six attempts would.
