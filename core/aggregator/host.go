@@ -281,7 +281,6 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 			h.readAt = time.Time{}
 		case <-look.C:
 		}
-		h.validateSettings(ctx)
 		if err := h.refresh(ctx, worker); err != nil && ctx.Err() == nil {
 			h.config.Log.Warn("plugin maintenance failed", "error", err)
 		}
@@ -292,21 +291,27 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 // Run.
 func (h *Host) Refresh(ctx context.Context, worker bool) error {
 	h.readAt = time.Time{}
-	h.validateSettings(ctx)
+	err := h.refresh(ctx, worker)
 	h.validations.Wait()
-	return h.refresh(ctx, worker)
+	return errors.Join(err, h.report(ctx))
 }
 
-// refresh applies the desired states and reports. It reads them only if they may have changed, or at an interval.
+// refresh applies the desired states, begins to check settings and reports. It reads the states only if they may have
+// changed, or at an interval.
 func (h *Host) refresh(ctx context.Context, worker bool) error {
-	err := h.applyDesired(ctx)
-	if err == nil {
-		err = errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()), h.journal.flush(ctx))
+	if err := h.applyDesired(ctx); err != nil {
+		return err
 	}
-	if err == nil && worker {
-		err = h.recordServing(ctx)
+	h.validateSettings(ctx)
+	if err := h.report(ctx); err != nil || !worker {
+		return err
 	}
-	return err
+	return h.recordServing(ctx)
+}
+
+// report reports states, counts and logs that have changed.
+func (h *Host) report(ctx context.Context) error {
+	return errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()), h.journal.flush(ctx))
 }
 
 // platformsWith returns a business's platforms whose plugins have a capability.

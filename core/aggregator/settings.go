@@ -51,6 +51,10 @@ func (h *Host) validatePlugin(ctx context.Context, s pluginhost.Status) error {
 		return err
 	}
 	fit, err := FitSettings(ctx, plugin, bound, nil)
+	if err == nil && !slices.ContainsFunc(h.Status(),
+		func(now pluginhost.Status) bool { return now.ID == s.ID && now.Manifest == s.Manifest }) {
+		return fmt.Errorf("plugin %s was replaced during the check of its settings", s.ID)
+	}
 	if err == nil && len(fit.Problems) > 0 {
 		plugin.ReportFault(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
 			fit.Platforms(), strings.Join(fit.texts(), "; ")))

@@ -3,7 +3,6 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -13,7 +12,7 @@ import (
 
 const (
 	maxTasks    = 256     // processes and threads of a plugin
-	tasksOfShim = 64      // that count with them in the namespace: the watch is to see a plugin with too many
+	tasksOfShim = 64      // that count with them in the namespace, so that watchTasks reports the excess first
 	maxShared   = "16m"   // of files in its /dev/shm
 	firstToEnd  = "1000"  // if memory runs out (oom_score_adj)
 	otherABI    = 1 << 30 // system calls of x32 have higher numbers
@@ -35,8 +34,6 @@ func confine(order shimOrder) error {
 	for resource, most := range limits {
 		err = errors.Join(err, unix.Prlimit(0, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
 	}
-	// Missing where /proc is read-only.
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte(firstToEnd), 0)
 	return errors.Join(err, denyHiddenMemory())
 }
 
@@ -53,28 +50,38 @@ func countsTasksByNamespace() bool {
 }
 
 // denyHiddenMemory makes the system calls fail that allocate memory outside of any process, as if the kernel lacked
-// them. No limit applies to that memory, and it is not measured. Programs use a fallback.
+// them. These are shared anonymous memory, also as files, and file systems in memory. No limit applies to them, and
+// what a process has unmapped is not measured. Programs use a fallback.
 func denyHiddenMemory() error {
 	arch, known := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if !known {
 		return nil
 	}
-	denied := []uint32{unix.SYS_MEMFD_CREATE, memfdSecret, unix.SYS_SHMGET, unix.SYS_MSGGET}
+	denied := []uint32{unix.SYS_MEMFD_CREATE, memfdSecret, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_MOUNT,
+		unix.SYS_FSOPEN}
 	const (
-		load, equal, atLeast = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K,
-			unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		number, architecture = 0, 4 // offsets in seccomp_data
+		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		and     = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+		equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		atLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		result  = unix.BPF_RET | unix.BPF_K
+
+		number, architecture, flags = 0, 4, 16 + 3*8 // offsets in seccomp_data; flags: of mmap
+		shared                      = unix.MAP_SHARED | unix.MAP_ANONYMOUS
 	)
 	n := uint8(len(denied))
 	filter := []unix.SockFilter{
-		{Code: load, K: architecture}, {Code: equal, K: arch, Jf: n + 3},
-		{Code: load, K: number}, {Code: atLeast, K: otherABI, Jt: n + 1},
+		{Code: load, K: architecture}, {Code: equal, K: arch, Jf: n + 7},
+		{Code: load, K: number}, {Code: atLeast, K: otherABI, Jt: n + 5},
 	}
 	for i, call := range denied {
-		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jt: n - uint8(i)})
+		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jt: n - uint8(i) + 4})
 	}
-	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+	filter = append(filter,
+		unix.SockFilter{Code: equal, K: unix.SYS_MMAP, Jf: 3}, unix.SockFilter{Code: load, K: flags},
+		unix.SockFilter{Code: and, K: shared}, unix.SockFilter{Code: equal, K: shared, Jt: 1},
+		unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ALLOW},
+		unix.SockFilter{Code: result, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 	if errors.Is(err, syscall.EINVAL) { // the kernel has no filters

@@ -227,7 +227,7 @@ func TestLogBufferIsBounded(t *testing.T) {
 }
 
 func TestSharedMemoryCountsTowardsTheLimit(t *testing.T) {
-	s := newTestHost(t)
+	s := newTestHostWith(t, Config{NoIsolation: true})
 	s.ready("good")
 	first := s.status().PID
 	_, err := s.check(t.Context(), "share", "")

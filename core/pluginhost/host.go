@@ -100,15 +100,15 @@ func Open(config Config) (*Host, error) {
 // quarantine, or upgrades it to the installed version.
 func (h *Host) Start(id string) {
 	h.mu.Lock()
-	k := h.supervisors[id]
-	if k == nil {
-		k := newSupervisor(h, id)
-		h.supervisors[id] = k
-		h.supervisorsDone.Go(func() { k.run(h.running) })
+	present := h.supervisors[id]
+	if present == nil {
+		added := newSupervisor(h, id)
+		h.supervisors[id] = added
+		h.supervisorsDone.Go(func() { added.run(h.running) })
 	}
 	h.mu.Unlock()
-	if k != nil {
-		k.request(desiredState{run: true})
+	if present != nil {
+		present.request(desiredState{run: true})
 	}
 }
 

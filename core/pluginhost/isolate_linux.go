@@ -40,6 +40,8 @@ func isolate(order shimOrder) error {
 			return fmt.Errorf("bounding %s: %w", sharedDir, err)
 		}
 	}
+	// Mapped as shared, /dev/zero is memory that no limit bounds. /dev/full reads as zeros and cannot be mapped.
+	_ = unix.Mount("/dev/full", "/dev/zero", "", unix.MS_BIND, "")
 	if err := rebind(own, order.Dir); err != nil {
 		return fmt.Errorf("showing %s: %w", order.Dir, err)
 	}

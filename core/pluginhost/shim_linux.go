@@ -62,6 +62,8 @@ func (s *shim) run() {
 	}
 	if !s.order.InNamespace {
 		s.watchHost()
+		// Children inherit it. It cannot be written where /proc is read-only.
+		_ = os.WriteFile("/proc/self/oom_score_adj", []byte(firstToEnd), 0)
 	}
 	switch {
 	case s.order.InNamespace:

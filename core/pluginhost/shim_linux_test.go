@@ -103,6 +103,8 @@ func TestTooManyProcessesEndTheirPlugin(t *testing.T) {
 			inBothModes(t, func(t *testing.T, s *testHost) {
 				s.ready("good")
 				first := s.status().PID
+				dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", first))
+				require.NoError(t, err)
 				_ = s.checkAsync(kind, "")
 				s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
 				require.Contains(t, s.lastFault(), "its process exited (it had more than 256 processes and threads")
@@ -110,7 +112,7 @@ func TestTooManyProcessesEndTheirPlugin(t *testing.T) {
 				s.advanceUntil("the plugin is stopped", s.inState(Stopped))
 				require.False(t, isRunning(first))
 				for _, pid := range processes() {
-					require.NotContains(t, commandOf(pid), "1003")
+					require.False(t, isFrom(fmt.Sprintf("/proc/%d", pid), dir), commandOf(pid))
 				}
 			})
 		})
@@ -130,6 +132,7 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 	hub, plugin := s.startHub(uid, temp)
 	shim := shimChildren(hub.Process.Pid)[0]
 	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // it counts nothing
+	t.Cleanup(func() { _ = syscall.Kill(shim, syscall.SIGCONT) })
 	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", plugin))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "start"), nil, 0o644))
@@ -143,8 +146,17 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 	require.InDelta(t, maxTasks+tasksOfShim/2, n, tasksOfShim/2)
 	require.NoError(t, syscall.Kill(shim, syscall.SIGCONT))
 	s.waitUntil("the plugin has ended", func() bool { return !isRunning(plugin) })
-	require.NoError(t, hub.Process.Kill())
-	_ = hub.Wait()
+}
+
+func TestPluginsOfOrdinaryUsersEndFirstWithoutMemory(t *testing.T) {
+	uid := testUsers()[len(testUsers())-1]
+	for _, mode := range [][]string{{"plain"}, {}} {
+		s := newTestHost(t)
+		_, plugin := s.startHub(uid, s.makeReadable(uid, "good"), mode...)
+		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", plugin))
+		require.NoError(t, err)
+		require.Equal(t, firstToEnd+"\n", string(score))
+	}
 }
 
 func TestPluginsInheritTheirLimits(t *testing.T) {
@@ -172,7 +184,11 @@ func TestPluginsGetNoMemoryOutsideOfProcesses(t *testing.T) {
 		s.ready("good")
 		message, err := s.check(t.Context(), "hidden-memory", "")
 		require.NoError(t, err)
-		require.Equal(t, "function not implemented, function not implemented", message)
+		require.Equal(t, strings.Repeat("function not implemented, ", 3)+"function not implemented", message)
+		if s.Isolation() == "" {
+			_, err = s.check(t.Context(), "share", "")
+			require.ErrorContains(t, err, "no such device")
+		}
 	})
 }
 
@@ -227,6 +243,10 @@ func (s *testHost) startHub(uid int, temp string, mode ...string) (hub *exec.Cmd
 	out, err := hub.StdoutPipe()
 	require.NoError(s.t, err)
 	require.NoError(s.t, hub.Start())
+	s.t.Cleanup(func() {
+		_ = hub.Process.Kill()
+		_ = hub.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(s.t, err)
 	plugin, err = strconv.Atoi(strings.TrimSpace(line))

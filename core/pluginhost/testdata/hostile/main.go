@@ -213,15 +213,20 @@ func useResources(kind string) (string, error) {
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 		return "started", child.Start()
 	case "hidden-memory":
-		_, err := unix.MemfdCreate("hidden", 0)
-		_, also := unix.SysvShmGet(0, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
-		return fmt.Sprintf("%v, %v", err, also), nil
+		_, file := unix.MemfdCreate("hidden", 0)
+		_, segment := unix.SysvShmGet(0, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+		_, mapping := unix.Mmap(-1, 0, 4096, unix.PROT_READ, unix.MAP_SHARED|unix.MAP_ANON)
+		system := unix.Mount("tmpfs", "/tmp", "tmpfs", 0, "")
+		return fmt.Sprintf("%v, %v, %v, %v", file, segment, mapping, system), nil
 	case "fill-shared":
 		err := os.WriteFile("/dev/shm/full", make([]byte, 17<<20), 0o600)
 		return fmt.Sprint(err), nil
 	case "share":
-		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_SHARED|syscall.MAP_ANON)
+		zero, err := os.OpenFile("/dev/zero", os.O_RDWR, 0)
+		if err != nil {
+			return "", err
+		}
+		shared, err := unix.Mmap(int(zero.Fd()), 0, 200<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 		for i := 0; i < len(shared); i += 4096 {
 			shared[i] = 1
 		}
