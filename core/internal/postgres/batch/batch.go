@@ -33,9 +33,12 @@ type Batcher[Q, A any] struct {
 // batchTimeout bounds a batch.
 const batchTimeout = 15 * time.Second
 
-// gatherTime is the pause after a batch of several requests. Callers that call again at once share the next batch.
-// Without it, two halves of the callers take turns, in twice as many transactions.
-const gatherTime = 100 * time.Microsecond
+// The pauses after a batch of several requests. Callers that call again at once share the next batch. Without pauses,
+// two halves of the callers take turns, in twice as many transactions.
+const (
+	gatherPause  = 100 * time.Microsecond
+	gatherPauses = 5
+)
 
 type request[Q, A any] struct {
 	value    Q
@@ -103,9 +106,20 @@ func (b *Batcher[Q, A]) run() {
 		for i, result := range b.runBatch(batch) {
 			batch[i].result <- result
 		}
-		if len(batch) > 1 && b.Waiting() < b.MaxBatch {
-			time.Sleep(gatherTime)
+		if len(batch) > 1 {
+			b.gather(len(batch))
 		}
+	}
+}
+
+// gather waits a moment for as many requests as were just answered, in addition to those that wait.
+func (b *Batcher[Q, A]) gather(answered int) {
+	expected := min(b.MaxBatch, b.Waiting()+answered)
+	for range gatherPauses {
+		if b.Waiting() >= expected {
+			return
+		}
+		time.Sleep(gatherPause)
 	}
 }
 
