@@ -13,12 +13,12 @@ import (
 const gatherPause = 2 * time.Millisecond
 
 // batches yields the pending values of a channel in batches of at most limit, until the channel is closed. While values
-// arrive together, it gathers them for a moment.
-func batches[T any](from <-chan T, limit int) iter.Seq[[]T] {
+// arrive together, and gather returns true, it gathers them for a moment.
+func batches[T any](from <-chan T, limit int, gather func() bool) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		last := 0
 		for first := range from {
-			if 1 < last && last < limit {
+			if 1 < last && last < limit && gather() {
 				time.Sleep(gatherPause)
 			}
 			batch := append(make([]T, 0, min(limit, 64)), first)

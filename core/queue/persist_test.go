@@ -5,9 +5,11 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core/internal/clocktest"
@@ -25,13 +27,42 @@ func TestBatchesAreBoundedAndKeepTheOrder(t *testing.T) {
 			}
 		}()
 		var got []int
-		for batch := range batches(from, limit) {
+		for batch := range batches(from, limit, never) {
 			assert.NotEmpty(t, batch)
 			assert.LessOrEqual(t, len(batch), limit)
 			got = append(got, batch...)
 		}
 		assert.Equal(t, sent, append([]int{}, got...))
 	})
+}
+
+func never() bool { return false }
+
+func TestValuesThatArriveTogetherAreGathered(t *testing.T) {
+	for name, c := range map[string]struct {
+		gather bool
+		want   []int
+	}{"gathering": {true, []int{2, 2}}, "not gathering": {false, []int{2, 1, 1}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				from := make(chan int, 4)
+				from <- 1
+				from <- 2
+				go func() {
+					defer close(from)
+					for n := range 2 {
+						<-time.After(time.Millisecond)
+						from <- n
+					}
+				}()
+				var sizes []int
+				for batch := range batches(from, 9, func() bool { return c.gather }) {
+					sizes = append(sizes, len(batch))
+				}
+				require.Equal(t, c.want, sizes)
+			})
+		})
+	}
 }
 
 func TestRetryUntilStopsAtSuccessOrDeadline(t *testing.T) {

@@ -181,9 +181,10 @@ func (e *Engine[T, R]) run(ctx context.Context, s *keyQueue[T], work leased[T]) 
 	}
 }
 
-// finish records results in batches, until the channel is closed. Each batch frees its capacity.
+// finish records results in batches, until the channel is closed. Each batch frees its capacity, so it gathers results
+// only if no claim waits for that.
 func (e *Engine[T, R]) finish() {
-	for batch := range batches(e.results, e.config.FinishBatch) {
+	for batch := range batches(e.results, e.config.FinishBatch, e.unlimited) {
 		results := make([]R, len(batch))
 		for i, f := range batch {
 			results[i] = f.result
