@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,9 @@ func Notify(ctx context.Context, tx bun.IDB, channel string) error {
 // silentTime is how long a connection without notifications is used. TCP notices earlier that a server is gone.
 const silentTime = 10 * time.Minute
 
+// confirmTime is how long a connection waits for the first notification, before it asks for another.
+const confirmTime = 100 * time.Millisecond
+
 func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload string)) error {
 	listener := pgdriver.NewListener(db.bun)
 	defer listener.Close()
@@ -43,23 +47,37 @@ func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload s
 	defer stop()
 	beginning, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if err := listener.Listen(beginning, slices.Sorted(maps.Keys(channels))...); err != nil {
+	confirmed := "servery_listening_" + rand.Text()
+	if err := listener.Listen(beginning, append(slices.Sorted(maps.Keys(channels)), confirmed)...); err != nil {
 		return err
+	}
+	receive := func(within time.Duration) (channel string, silent bool, err error) {
+		channel, payload, err := listener.ReceiveTimeout(ctx, within)
+		var timeout net.Error
+		if errors.As(err, &timeout) && timeout.Timeout() {
+			return "", true, nil
+		}
+		if call := channels[channel]; call != nil && err == nil {
+			call(payload)
+		}
+		return channel, false, err
+	}
+	// The driver does not wait until the server has processed LISTEN.
+	for channel := ""; channel != confirmed; {
+		err := pgdriver.Notify(beginning, db.bun, confirmed, "")
+		if err == nil {
+			channel, _, err = receive(confirmTime)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for _, call := range channels {
 		call("")
 	}
 	for {
-		channel, payload, err := listener.ReceiveTimeout(ctx, silentTime)
-		var silence net.Error
-		if errors.As(err, &silence) && silence.Timeout() {
-			return nil // reconnect, in case the server is gone
-		}
-		if err != nil {
-			return err
-		}
-		if call := channels[channel]; call != nil {
-			call(payload)
+		if _, silent, err := receive(silentTime); err != nil || silent {
+			return err // reconnect after a silence, in case the server is gone
 		}
 	}
 }
