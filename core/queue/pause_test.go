@@ -86,7 +86,7 @@ func TestAbandonReleasesEverythingAndResumes(t *testing.T) {
 			q.run = nil
 		})
 		e.Resume()
-		synctest.Wait()
+		<-time.After(2 * gatherPause)
 		q.locked(func() { require.Len(t, q.recorded, 9) })
 	})
 }

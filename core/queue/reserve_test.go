@@ -32,6 +32,7 @@ func TestReservationsDuringAClaimBlockNoResults(t *testing.T) {
 	h := heldRecording{q, make(chan struct{})}
 	e := New(small(), h, q.clock, slog.New(slog.DiscardHandler))
 	q.onClaim = func() { // reservations fill the capacity, and the claimed items exceed it
+		q.onClaim = nil
 		for n := range each {
 			if key := int64(each + n); e.Reserve(key) {
 				go e.Start(item{id: each + n, key: key, until: time.Now().Add(time.Minute)})
