@@ -51,10 +51,10 @@ func newRetryClient(t *testing.T, change func(*Config)) *retryClient {
 	return c
 }
 
-// place places orders and waits for the first attempt of each.
+// place places orders and waits for the first attempt of each, and for its record if it fails.
 func (c *retryClient) place(ids ...string) {
 	c.t.Helper()
-	before := len(c.orders.Arrivals())
+	before, recorded := len(c.orders.Arrivals()), len(c.pendingDeliveries(1))
 	for _, id := range ids {
 		r := c.do(c.t, request{method: "POST", path: channelOrdersRoute, authorization: c.channel,
 			body: fmt.Sprintf(`{"platform":"web","platform_order_id":%q,"store_ref_id":"s1","items":[{"ref_id":"x",`+
@@ -63,7 +63,7 @@ func (c *retryClient) place(ids ...string) {
 	}
 	hubtest.WaitUntil(c.t, "first attempts", func() bool { return len(c.orders.Arrivals()) >= before+len(ids) })
 	hubtest.WaitUntil(c.t, "their records",
-		func() bool { return len(c.pendingDeliveries(1)) >= len(ids) || c.status.Load() < 300 })
+		func() bool { return len(c.pendingDeliveries(1)) >= recorded+len(ids) || c.status.Load() < 300 })
 }
 
 // pendingDeliveries returns the deliveries of orders that are pending after so many attempts.
