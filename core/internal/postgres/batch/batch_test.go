@@ -115,27 +115,53 @@ func TestCancelledRequestsJoinNoBatch(t *testing.T) {
 }
 
 func TestCallersThatCallAgainShareABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const callers, calls = 8, 20
-		batches := 0
-		b := Batcher[int, int]{MaxConcurrent: 1, MaxBatch: 100, MaxWaiting: 100,
-			Run: func(_ context.Context, requests []int) []Result[int] {
-				batches++
-				time.Sleep(time.Millisecond) // the transaction
-				return make([]Result[int], len(requests))
-			}}
-		var calling sync.WaitGroup
-		for range callers {
-			calling.Go(func() {
-				for range calls {
-					_, err := b.Do(context.Background(), 0)
-					require.NoError(t, err)
+	for name, apart := range map[string]time.Duration{"at once": 0, "one after another": gatherPause * 9 / 10} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const callers, calls = 4, 20
+				batches := 0
+				b := Batcher[int, int]{MaxConcurrent: 1, MaxBatch: 100, MaxWaiting: 100,
+					Run: func(_ context.Context, requests []int) []Result[int] {
+						batches++
+						time.Sleep(time.Millisecond) // the transaction
+						return make([]Result[int], len(requests))
+					}}
+				var calling sync.WaitGroup
+				for caller := range callers {
+					calling.Go(func() {
+						for range calls {
+							_, err := b.Do(context.Background(), 0)
+							require.NoError(t, err)
+							<-time.After(time.Duration(caller) * apart)
+						}
+					})
 				}
+				calling.Wait()
+				b.Close()
+				require.LessOrEqual(t, batches, calls+2, "only the first call had a batch of its own")
 			})
+		})
+	}
+}
+
+func TestCallerWaitsTwoPausesForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := newBatcherHarness(10, 10)
+		var calling sync.WaitGroup
+		call := func() { _, _ = at.batcher.Do(context.Background(), 1) }
+		calling.Go(call)
+		synctest.Wait()
+		calling.Go(call)
+		calling.Go(call)
+		synctest.Wait()
+		for range 3 {
+			at.release <- struct{}{}
 		}
 		calling.Wait()
-		b.Close()
-		require.LessOrEqual(t, batches, calls+2, "only the first call had a batch of its own")
+		began := time.Now()
+		call()
+		require.Equal(t, 2*gatherPause, time.Since(began), "one after its own arrival")
+		at.batcher.Close()
 	})
 }
 
