@@ -20,14 +20,15 @@ func NormalizeLanguage(code string) (present string, known bool) {
 }
 
 // ReadLanguage returns the stored form of the language code of a translation, with its region if it has one. It
-// keeps codes outside of ISO 639-1. The warning about another form continues the field's name, "" if there is none.
+// keeps codes outside of ISO 639-1, in lower case. The warning about another form continues the field's name, "" if
+// there is none.
 func ReadLanguage(code string) (stored, warning string) {
 	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
 	present, known := NormalizeLanguage(base)
 	switch {
 	case !known:
-		return strings.ToLower(code),
-			"is not a two-letter ISO 639-1 code, and " + QuoteNames([]string{code}) + " is stored unchanged"
+		stored = strings.ToLower(code)
+		return stored, "is not a two-letter ISO 639-1 code, and is stored as " + QuoteNames([]string{stored})
 	case region != "":
 		present += "-" + strings.ToUpper(region)
 		return present, "has a region, and is stored as " + QuoteNames([]string{present})

@@ -94,9 +94,7 @@ func decodeUncheckedArray[T any](raws []jsontext.Value) []Submitted[T] {
 	failures := core.DecodeObjects(raws, func(i int) any { return &array[i].Object })
 	for i, raw := range raws {
 		array[i].Raw = raw
-		if failures[i] != nil {
-			new(checker).decodeLenient(raw, &array[i].Object)
-		}
+		_ = new(checker).decodeLenient(raw, &array[i].Object, failures[i])
 	}
 	return array
 }
@@ -178,8 +176,8 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 		c.at, c.warnings = core.Object{Array: kind.String(), Index: i}, nil
 		array[i].Raw = raw
 		o := P(&array[i].Object)
-		if failures[i] != nil && !c.decodeLenient(raw, o) {
-			c.v.AddFailure(c.at, raw, failures[i])
+		if failure := c.decodeLenient(raw, o, failures[i]); failure != nil {
+			c.v.AddFailure(c.at, raw, failure)
 			continue
 		}
 		if refID := o.refID(); refID != nil {
@@ -199,16 +197,23 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 	return array
 }
 
-// decodeLenient decodes an object that has other types instead of texts and objects.
-func (c *checker) decodeLenient(raw jsontext.Value, into any) bool {
+// decodeLenient decodes an object that could not be decoded, if it has other types instead of texts and objects. It
+// returns the failure that remains.
+func (c *checker) decodeLenient(raw jsontext.Value, into any, failure error) error {
+	if failure == nil {
+		return nil
+	}
 	object, replaced := replaceOtherTypes(raw)
-	if len(replaced) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {
-		return false
+	if len(replaced) == 0 {
+		return failure
+	}
+	if failure = core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0]; failure != nil {
+		return failure
 	}
 	for _, r := range replaced {
 		c.warn(r.field, r.as)
 	}
-	return true
+	return nil
 }
 
 // duplicate records that the current object is the same as an earlier one.

@@ -39,7 +39,7 @@ func TestDeviationsOfRealClientsAreAccepted(t *testing.T) {
 			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"he a"}, languages(h)) }},
 		"an unknown language": {tea(`"translations":[{"language":"Klingon","title":"a"}]`), Items,
 			[]Warning{{"translations[0].language",
-				`translations[0].language is not a two-letter ISO 639-1 code, and "Klingon" is stored unchanged`}},
+				`translations[0].language is not a two-letter ISO 639-1 code, and is stored as "klingon"`}},
 			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"klingon a"}, languages(h)) }},
 		"false for no text": {tea(`"description":false,"img_url":false`), Items, []Warning{
 			{"description", "description is false, and is read as empty"},

@@ -20,14 +20,14 @@ var fulfillmentModes = []string{"delivery", "pickup"}
 
 // TitledTranslation is the text of an entity in one language.
 type TitledTranslation struct {
-	Language    string  `json:"language"` // ISO 639-1, lower case
+	Language    string  `json:"language"` // see core.ReadLanguage
 	Text        *string `json:"title,omitzero"`
 	Description *string `json:"description,omitzero"`
 }
 
 // NamedTranslation is the text of a category in one language. It ignores the fields that only TitledTranslation has.
 type NamedTranslation struct {
-	Language    string  `json:"language"` // ISO 639-1, lower case
+	Language    string  `json:"language"` // see core.ReadLanguage
 	Text        *string `json:"name,omitzero"`
 	Description *string `json:"description,omitzero"`
 }

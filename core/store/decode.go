@@ -68,8 +68,8 @@ func Decode(body []byte) (Request, error) {
 		submitted := &request.Stores[i]
 		object := &submitted.Object
 		submitted.Raw = raw
-		if failures[i] != nil && !submitted.decodeLenient() {
-			v.AddFailure(at, raw, failures[i])
+		if failure := submitted.decodeLenient(failures[i]); failure != nil {
+			v.AddFailure(at, raw, failure)
 			continue
 		}
 		if object.RefID != nil {
@@ -111,20 +111,23 @@ func decodeUnchecked(body []byte) (Request, error) {
 // optionalTexts are the fields that some clients send as false for none.
 var optionalTexts = []string{"contact_phone", "address"}
 
-// decodeLenient decodes a store that has false instead of texts, with a warning about each.
-func (s *Submitted) decodeLenient() bool {
+// decodeLenient decodes a store that could not be decoded, if it has false instead of texts, with a warning about each.
+// It returns the failure that remains.
+func (s *Submitted) decodeLenient(failure error) error {
 	var members map[string]jsontext.Value
-	if json.Unmarshal(s.Raw, &members) != nil {
-		return false
+	if failure == nil || json.Unmarshal(s.Raw, &members) != nil {
+		return failure
 	}
 	replaced := core.ReplaceFalseTexts(members, optionalTexts)
 	object, err := json.Marshal(members, json.Deterministic(true))
-	if len(replaced) == 0 || err != nil ||
-		core.DecodeObjects([]jsontext.Value{object}, func(int) any { return &s.Object })[0] != nil {
-		return false
+	if len(replaced) == 0 || err != nil {
+		return failure
+	}
+	if failure = core.DecodeObjects([]jsontext.Value{object}, func(int) any { return &s.Object })[0]; failure != nil {
+		return failure
 	}
 	for _, field := range replaced {
 		s.Warnings = append(s.Warnings, core.Warning{Path: field, Message: field + " " + core.FalseText})
 	}
-	return true
+	return nil
 }

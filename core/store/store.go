@@ -46,7 +46,7 @@ func (o Object) OpeningHours() core.OpeningHours {
 
 // Translation is the name of a store in one language.
 type Translation struct {
-	Language string `json:"language"` // ISO 639-1, lower case
+	Language string `json:"language"` // see core.ReadLanguage
 	Name     string `json:"name"`
 }
 

@@ -121,7 +121,7 @@ func TestDecodeNormalizesLanguages(t *testing.T) {
 		{Path: "translations[3].language",
 			Message: "translations[3].language is given twice, and the first translation is used"},
 		{Path: "translations[4].language", Message: `translations[4].language is not a two-letter ISO 639-1 code, ` +
-			`and "QX" is stored unchanged`},
+			`and is stored as "qx"`},
 	}, plan.Outcomes[0].Warnings)
 }
 
@@ -133,9 +133,11 @@ func TestFalseTextsAreReadAsEmpty(t *testing.T) {
 	require.Equal(t, []core.Warning{
 		{Path: "contact_phone", Message: "contact_phone is false, and is read as empty"},
 		{Path: "address", Message: "address is false, and is read as empty"}}, request.Stores[0].Warnings)
-	for _, body := range []string{one(`"name":false`), one(`"address":false,"city":1`), one(`"address":true`)} {
+	for field, body := range map[string]string{"name": one(`"name":false`), "city": one(`"address":false,"city":1`),
+		"address": one(`"address":true`)} {
 		_, err := Decode([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err), body)
+		require.ErrorContains(t, err, field+" must be")
 	}
 }
 

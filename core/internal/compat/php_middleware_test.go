@@ -36,9 +36,9 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 			`"name":"C"},` +
 			`{"language":"zzz","name":"C"}]}]}`, "categories.0", []string{
 			`translations[0].language: translations[0].language is not a two-letter ISO 639-1 code, ` +
-				`and "default" is stored unchanged`,
+				`and is stored as "default"`,
 			`translations[1].language: translations[1].language is not a two-letter ISO 639-1 code, ` +
-				`and "zzz" is stored unchanged`}},
+				`and is stored as "zzz"`}},
 		"no description": {`{"items":[{"ref_id":"dal","price":9.5,"description":false}]}`, "items.0",
 			[]string{"description: description is false, and is read as empty"}},
 		"no minimum": {`{"option_groups":[{"ref_id":"g","title":"G","min_selectable":-1,"max_selectable":-1}]}`,

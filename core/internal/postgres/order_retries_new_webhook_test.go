@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
@@ -127,8 +128,27 @@ func TestOrderRetrySkipsCancelledOrders(t *testing.T) {
 	cancel(0)
 	c.subscribe(t, c.failing)
 	require.JSONEq(t, `{"retried":2,"failed":2}`, c.retry(t))
-	cancel(1) // after its delivery has failed
+	pgtest.Exec(t, c.db, `WITH ended AS (DELETE FROM delivery_queue WHERE business_id = ? RETURNING *)
+		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
+			finished_at)
+		SELECT business_id, id, event_id, event_type, webhook_id, url, 'failed', 6, 400, now() FROM ended`, c.business)
+	cancel(1)
 	require.JSONEq(t, `{"retried":1,"failed":1}`, c.retry(t))
+}
+
+func TestOrderRetrySendsWaitingCancelledOrders(t *testing.T) {
+	ctx, c := context.Background(), newOrderRetryHarness(t)
+	c.subscribe(t, hubtest.NewSink(t,
+		func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	c.place(t, 1)
+	eventually(t, "the first attempt", func() bool {
+		waiting, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
+		require.NoError(t, err)
+		return len(waiting) == 1 && waiting[0].Attempts == 1
+	})
+	_, _, err := ordersdb.New(c.db).Cancel(ctx, c.business, order.Cancellation{Platform: "web", PlatformOrderID: "0"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"retried":1,"failed":1}`, c.retry(t), "its automatic retry would send it, too")
 }
 
 func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {

@@ -34,8 +34,8 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 }
 
 // Resend makes the next selected deliveries with greater ids than after due now. It deselects those that were accepted
-// meanwhile, whose webhook was switched off, or whose order was cancelled. Without after, each call would read the rows
-// of all earlier ones.
+// meanwhile, whose webhook was switched off, or that ended for a cancelled order. Without after, each call would read
+// the rows of all earlier ones.
 func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
 	limit int) (last core.ID, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
@@ -71,7 +71,7 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 	return last, err
 }
 
-// send makes the deliveries due now whose orders are not cancelled, and marks and counts those that are queued.
+// send makes the deliveries due now, except ended ones of cancelled orders. It marks and counts those that are queued.
 func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, chosen []core.ID) (int, error) {
 	first, last := chosen[0], chosen[len(chosen)-1]
 	var ids []core.ID

@@ -22,9 +22,9 @@ type OrderRetries struct{ followedResends }
 func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{followedResends{db}} }
 
 // Select fixes what the job resends: deliveries without a 2xx of orders placed in the window,
-// to active webhooks. It skips first attempts that are running. It also skips cancelled orders, because their receiver
-// may already have the cancellation. Orders that no webhook accepted and no active one received go to the webhooks
-// that are active now.
+// to active webhooks. It skips first attempts that are running. It also skips ended deliveries of cancelled orders,
+// because their receiver may already have the cancellation. Orders that no webhook accepted and no active one received
+// go to the webhooks that are active now.
 func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
 	return r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {

@@ -61,11 +61,11 @@ WHERE business_id = ?business
 -- Chooses the deliveries that an order retry sends. Returns the orders that no webhook accepted and no active
 -- one received.
 WITH
--- The events of the orders placed in the window and not cancelled since.
+-- The events of the orders placed in the window.
 placed AS MATERIALIZED (
-    SELECT placed_event
+    SELECT placed_event, state = ?cancelled AS cancelled
     FROM orders
-    WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to AND state <> ?cancelled
+    WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to
 ),
 -- The deliveries of such events, in the queue and in the history.
 sends AS MATERIALIZED (
@@ -73,6 +73,7 @@ sends AS MATERIALIZED (
         queue.id,
         queue.event_id,
         webhook.active,
+        true AS queued,
         queue.owner IS NULL OR queue.attempts > 0 AS missing,
         false AS accepted
     FROM webhooks webhook
@@ -83,6 +84,7 @@ sends AS MATERIALIZED (
         delivery.id,
         delivery.event_id,
         webhook.active,
+        false,
         delivery.state = 'failed',
         delivery.state = 'delivered'
     FROM webhooks webhook
@@ -95,19 +97,20 @@ chosen AS (
     SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
     FROM sends
     JOIN placed ON placed.placed_event = sends.event_id
-    WHERE sends.active AND sends.missing
+    WHERE sends.active AND sends.missing AND (sends.queued OR NOT placed.cancelled)
 )
 SELECT placed_event
 FROM placed
-WHERE NOT EXISTS (
-    SELECT 1
-    FROM sends
-    WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
-)
+WHERE NOT cancelled
+    AND NOT EXISTS (
+        SELECT 1
+        FROM sends
+        WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
+    )
 
 -- name: lock_resends
 -- Locks the orders of chosen deliveries, so that a later cancellation is sent after them. Returns the deliveries of
--- those that are not cancelled.
+-- those that are not cancelled, and those that are queued: a cancellation waits for them.
 WITH
 chosen AS MATERIALIZED (
     SELECT
@@ -137,7 +140,13 @@ cancelled AS MATERIALIZED (
 )
 SELECT delivery_id
 FROM chosen
-WHERE order_id IS NULL OR order_id NOT IN (SELECT id FROM cancelled)
+WHERE order_id IS NULL
+    OR order_id NOT IN (SELECT id FROM cancelled)
+    OR EXISTS (
+        SELECT 1
+        FROM delivery_queue queue
+        WHERE queue.business_id = ?business AND queue.id = chosen.delivery_id
+    )
 ORDER BY delivery_id
 
 -- name: choose_problem_resends
