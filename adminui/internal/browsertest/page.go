@@ -205,13 +205,17 @@ func (p *Page) Do(t *testing.T, steps ...Step) {
 // Eval evaluates a JavaScript expression in the page. It awaits promises.
 func Eval[T any](t *testing.T, p *Page, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.context, timeout)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	value, err := evaluate[T](p, expression)
 	if err != nil {
 		t.Fatalf("in the browser: %v", err)
 	}
 	return value
+}
+
+func evaluate[T any](p *Page, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.context, timeout)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // Problems returns the problems reported so far.
@@ -250,18 +254,29 @@ func (p *Page) Ignore(words string) {
 // Close frees the tab before the test ends.
 func (p *Page) Close() { p.close() }
 
-// Wait waits until a JavaScript condition holds.
+// navigated is in the error of an evaluation whose page is left.
+const navigated = "Inspected target navigated"
+
+// Wait waits until a JavaScript condition holds, on whichever page the browser navigates to meanwhile.
 func (p *Page) Wait(t *testing.T, condition string) {
 	t.Helper()
-	Eval[bool](t, p, `new Promise((done, late) => {
-		const until = performance.now() + 30000;
-		const look = () => {
-			let holds = false;
-			try { holds = Boolean(`+condition+`); } catch {}
-			if (holds) return done(true);
-			if (performance.now() > until) return late(new Error("still not so"));
-			setTimeout(look, 20);
-		};
-		look();
-	})`)
+	for {
+		_, err := evaluate[bool](p, `new Promise((done, late) => {
+			const until = performance.now() + 30000;
+			const look = () => {
+				let holds = false;
+				try { holds = Boolean(`+condition+`); } catch {}
+				if (holds) return done(true);
+				if (performance.now() > until) return late(new Error("still not so"));
+				setTimeout(look, 20);
+			};
+			look();
+		})`)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), navigated) {
+			t.Fatalf("in the browser: %v", err)
+		}
+	}
 }
