@@ -121,6 +121,9 @@ CREATE TABLE events_other PARTITION OF events DEFAULT;
 CREATE TABLE deliveries_other PARTITION OF deliveries DEFAULT;
 CREATE TABLE attempts_other PARTITION OF attempts DEFAULT;
 
+-- Numbers of leases. A row that is created again gets no number of the former one.
+CREATE SEQUENCE leases;
+
 -- Unfinished deliveries. Workers share their capacity between endpoints.
 CREATE TABLE delivery_queue (
     business_id    bigint NOT NULL,
@@ -140,6 +143,7 @@ CREATE TABLE delivery_queue (
     due_at         timestamptz NOT NULL,
     available_at   timestamptz NOT NULL,           -- claimable from then on: due_at, the end of a lease, or infinity
     owner          uuid,
+    lease          bigint NOT NULL DEFAULT 0,      -- of the last claim; 0: leased by the transaction that stored it
     PRIMARY KEY (business_id, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX delivery_queue_due ON delivery_queue (available_at);

@@ -71,6 +71,7 @@ type Delivery struct {
 	DueAt                 time.Time // when the next attempt was due
 	StartAt               time.Time // when the attempt may start; zero: at once
 	LeasedUntil           time.Time // end of the lease
+	Lease                 int64     // number of the lease; 0: of the transaction that stored the delivery
 	OrderingKey           int64     // its order, whose deliveries to one server are sequential; 0: none
 	Sequence              int       // sequence of its event in the order, from 1
 	Manual                bool      // a person requested this attempt

@@ -38,6 +38,21 @@ func TestResultOfEarlierLeaseEndsNoLaterOne(t *testing.T) {
 	require.NotEqual(t, first[0].ID, next[0].ID)
 }
 
+func TestRepeatedResultEndsNoNewLease(t *testing.T) {
+	d := newRiderHarness(t)
+	id := d.order("b", "")
+	require.NoError(t, d.send(id, order.Assigned, order.Rider{Name: "Ann", Phone: "1"}))
+	first := d.claim(me)
+	require.Len(t, first, 1)
+	unsent := relay.Result{Call: first[0], State: relay.Skipped, Message: "nothing is pending anymore",
+		FinishedAt: d.clock.Now()}
+	d.finish(me, unsent) // the queue has no row of the order any more
+	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	require.Len(t, d.claim(me), 1)
+	d.finish(me, unsent) // the response to the first COMMIT was lost
+	require.Empty(t, d.claim(other), "the next call is under way")
+}
+
 func TestFailedClaimOfCallsReturnsItsLeases(t *testing.T) {
 	d := newRiderHarness(t)
 	for n := 1; ; n++ {

@@ -84,11 +84,11 @@ var planIndexes = map[string][]string{
 	"EXECUTE next_delivery": {
 		"delivery_queue_due", "delivery_queue_available", "delivery_queue_manual",
 	},
-	"EXECUTE move_to_history":                       {"delivery_queue_pkey"},
-	"AS retry (business_id, id, due_at, leased_to)": {"delivery_queue_pkey"},
-	"JOIN delivery_queue earlier\n":                 {"delivery_queue_ordering_key"},
-	"EXECUTE blocked (":                             {"delivery_queue_ordering_key"},
-	"EXECUTE blocked_of_ordering_keys":              {"delivery_queue_ordering_key"},
+	"EXECUTE move_to_history":                   {"delivery_queue_pkey"},
+	"AS retry (business_id, id, due_at, lease)": {"delivery_queue_pkey"},
+	"JOIN delivery_queue earlier\n":             {"delivery_queue_ordering_key"},
+	"EXECUTE blocked (":                         {"delivery_queue_ordering_key"},
+	"EXECUTE blocked_of_ordering_keys":          {"delivery_queue_ordering_key"},
 	// Calls: claim, load, end, next call.
 	"EXECUTE claim_calls":                          {"call_queue_available", "call_queue_pkey"},
 	"EXECUTE load_calls":                           {"orders_pkey", "calls_waiting"},

@@ -17,7 +17,9 @@ import (
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/internal/postgres/replicas"
+	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
@@ -57,12 +59,19 @@ func startMember(t *testing.T, db *postgres.DB, owner core.ID,
 	return stop
 }
 
-// leaseOfEach makes an owner claim one row of each queue. The leases are an hour long.
-func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) (job core.Job, call relay.Call,
-	sent webhook.Delivery) {
+// leased is work that one owner has claimed.
+type leased struct {
+	job         core.Job
+	call        relay.Call
+	delivery    webhook.Delivery
+	publication publishing.Work
+}
+
+// leaseOfEach makes an owner claim work of each queue. The leases are an hour long.
+func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) leased {
 	t.Helper()
-	ctx, until := t.Context(), p.clock.Now().Add(time.Hour)
-	job = core.Job{ID: core.NewID(p.clock.Now()), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
+	ctx, until := t.Context(), p.db.Clock().Now().Add(time.Hour).Truncate(time.Microsecond)
+	job := core.Job{ID: core.NewID(p.clock.Now()), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
 		CreatedAt: p.clock.Now()}
 	require.NoError(t, jobsdb.New(p.db).Enqueue(ctx, job, ""))
 	claimed, _, err := jobsdb.New(p.db).Claim(ctx, owner, 1, until)
@@ -80,10 +89,12 @@ func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) (job core.Job, 
 	require.NoError(t, err)
 	require.Len(t, toSend.Items, 1)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}],"options":[]}`)
-	p.clock.Advance(time.Minute)
-	_, names := p.claim(owner)
-	require.NotEmpty(t, names)
-	return claimed[0], toCall.Items[0], toSend.Items[0]
+	pgtest.Exec(t, p.db, `UPDATE publications SET due_at = ?0, available_at = ?0 WHERE available_at < 'infinity'`,
+		p.db.Clock().Now())
+	toPublish, err := publications.New(p.db).Claim(ctx, owner, queue.Capacity{Items: 9, OtherKeys: 9}, until)
+	require.NoError(t, err)
+	require.NotEmpty(t, toPublish.Items)
+	return leased{claimed[0], toCall.Items[0], toSend.Items[0], toPublish.Items[0]}
 }
 
 // leases counts the leases of an owner in all queues.
@@ -99,7 +110,7 @@ func TestLeasesOfGoneReplicaEndInAllQueues(t *testing.T) {
 	p := newPublishHarness(t)
 	gone, survivor := core.NewID(p.clock.Now()), core.NewID(p.clock.Now())
 	session := openSession(t, p.db, gone)
-	job, call, sent := leaseOfEach(t, p, gone)
+	had := leaseOfEach(t, p, gone)
 	require.Greater(t, leases(t, p.db, gone), 3)
 	startMember(t, p.db, survivor, nil)
 	session.Close()
@@ -112,26 +123,26 @@ func TestLeasesOfGoneReplicaEndInAllQueues(t *testing.T) {
 
 	ctx := t.Context()
 	require.Equal(t, core.Conflict, core.CodeOf(p.db.InTx(ctx, func(tx bun.Conn) error {
-		return jobsdb.LockLease(ctx, p.db, tx, job)
+		return jobsdb.LockLease(ctx, p.db, tx, had.job)
 	})), "the writes of a job that lost its lease are refused")
-	failed := webhook.Result{Delivery: sent, State: webhook.Pending, RetryAt: p.clock.Now().Add(time.Hour),
+	failed := webhook.Result{Delivery: had.delivery, State: webhook.Pending, RetryAt: p.clock.Now().Add(time.Hour),
 		Attempt: webhook.Attempt{StartedAt: p.clock.Now(), ErrorClass: webhook.Connect, Error: "refused"}}
 	_, err := deliveries.New(p.db).Finish(ctx, gone, []webhook.Result{failed}, webhook.CircuitRules{})
 	require.NoError(t, err)
 	again, err := deliveries.New(p.db).Claim(ctx, survivor, claimUpTo(9, 0), p.clock.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, again.Items, 1, "a late failure does not postpone the next attempt")
-	require.Equal(t, sent.EventID, again.Items[0].EventID)
-	require.True(t, sent.DueAt.Equal(again.Items[0].DueAt), "the due time keeps the order")
+	require.Equal(t, had.delivery.EventID, again.Items[0].EventID)
+	require.True(t, had.delivery.DueAt.Equal(again.Items[0].DueAt), "the due time keeps the order")
 	recalled, err := calls.New(p.db).Claim(ctx, survivor, queue.Capacity{Items: 9, OtherKeys: 9},
 		p.clock.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, recalled.Items, 1)
-	require.Equal(t, call.ID, recalled.Items[0].ID)
+	require.Equal(t, had.call.ID, recalled.Items[0].ID)
 	rerun, _, err := jobsdb.New(p.db).Claim(ctx, survivor, 9, p.clock.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, rerun, 1)
-	require.Equal(t, job.Attempts+1, rerun[0].Attempts)
+	require.Equal(t, had.job.Attempts+1, rerun[0].Attempts)
 	work, _ := p.claim(survivor)
 	require.NotEmpty(t, work)
 	require.Nil(t, work[0].Digest, "what the gone replica sent is unknown")
@@ -201,7 +212,7 @@ const endSession = `SELECT pg_terminate_backend(pid) FROM pg_locks
 func TestRetakenSessionKeepsTheLeasesItHolds(t *testing.T) {
 	p := newPublishHarness(t)
 	owner := core.NewID(p.clock.Now())
-	_, _, sent := leaseOfEach(t, p, owner)
+	sent := leaseOfEach(t, p, owner).delivery
 	engine, idle := &recordedControl{held: []string{sent.ID.String()}}, &recordedControl{}
 	startMember(t, p.db, owner, map[replicas.Queue]queue.Control{replicas.Deliveries: engine, replicas.Calls: idle})
 	pgtest.Exec(t, p.db, endSession, owner)

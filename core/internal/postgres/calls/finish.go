@@ -235,12 +235,12 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
 	keys, due, notes, locationStates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	sent := make([]string, n)   // when a platform accepted a rider location
-	leased := make([]string, n) // ends of the leases
+	sent := make([]string, n) // when a platform accepted a rider location
+	leases := make([]int64, n)
 	retry := make([]bool, n)
 	for i, r := range results {
 		businesses[i], versions[i], keys[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
-		leased[i] = r.Call.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
+		leases[i] = r.Call.Lease
 		next := r.FinishedAt
 		if r.Call.Kind == relay.RiderLocation {
 			locationStates[i] = string(r.State)
@@ -267,7 +267,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		"versions": postgres.Array(versions),
 		"attempts": postgres.Array(attempts), "retry": postgres.Array(retry), "due": postgres.Array(due),
 		"notes": postgres.Array(notes), "location_states": postgres.Array(locationStates), "owner": owner,
-		"sent": postgres.Array(sent), "leased_to": postgres.Array(leased),
+		"sent": postgres.Array(sent), "leases": postgres.Array(leases),
 		"location": relay.RiderLocation,
 	})); err != nil {
 		return fmt.Errorf("unblocking calls: %w", err)
@@ -277,14 +277,14 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 
 // Release requeues leased calls with their due times unchanged.
 func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
-	businesses, keys, leased := make([]int64, len(calls)), make([]string, len(calls)), make([]string, len(calls))
+	businesses, keys, leases := make([]int64, len(calls)), make([]string, len(calls)), make([]int64, len(calls))
 	for i, c := range calls {
 		businesses[i], keys[i] = int64(c.Business), c.OrderingKey
-		leased[i] = c.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
+		leases[i] = c.Lease
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
 		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
-		"leased_to": postgres.Array(leased),
+		"leases": postgres.Array(leases),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing calls: %w", err)

@@ -36,7 +36,7 @@ func (q Store) SaveSteps(ctx context.Context, c relay.Call, steps []byte) (held 
 			return err
 		}
 		result, err := tx.ExecContext(ctx, queries.With("save_steps", postgres.Args{"sealed": sealed,
-			"business": c.Business, "ordering_key": c.OrderingKey, "owner": c.Owner, "leased_to": c.LeasedUntil}))
+			"business": c.Business, "ordering_key": c.OrderingKey, "owner": c.Owner, "lease": c.Lease}))
 		if err != nil {
 			return fmt.Errorf("storing the steps of a call: %w", err)
 		}

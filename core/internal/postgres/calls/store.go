@@ -48,7 +48,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		var payload string
 		var sealed []byte
 		err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
-			&c.Since, &c.Attempts, &c.DueAt, &c.Version, &sealed)
+			&c.Since, &c.Attempts, &c.DueAt, &c.Version, &sealed, &c.Lease)
 		c.Payload, c.Steps = []byte(payload), q.openSteps(c, sealed)
 		claimed = append(claimed, c)
 		return err

@@ -182,7 +182,7 @@ fit AS (
     FROM by_event
 )
 UPDATE delivery_queue queue
-SET owner = ?owner, available_at = ?until
+SET owner = ?owner, lease = nextval('leases'), available_at = ?until
 FROM fit
 WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
     AND queue.business_id = fit.business_id
@@ -201,6 +201,7 @@ RETURNING
     queue.ordering_key,
     queue.sequence,
     queue.manual,
+    queue.lease,
     fit.probe,
     fit.available_at AS start_at
 
@@ -317,8 +318,8 @@ WHERE queue.webhook_id = disabled.id
 -- Returns leased deliveries to the queue.
 UPDATE delivery_queue queue
 SET available_at = due_at, owner = NULL
-FROM unnest(?businesses::bigint[], ?ids::uuid[], ?leased_to::timestamptz[]) AS lease (business_id, id, leased_to)
-WHERE queue.business_id = lease.business_id
-    AND queue.id = lease.id
+FROM unnest(?businesses::bigint[], ?ids::uuid[], ?leases::bigint[]) AS held (business_id, id, lease)
+WHERE queue.business_id = held.business_id
+    AND queue.id = held.id
     AND queue.owner = ?owner
-    AND queue.available_at = lease.leased_to
+    AND queue.lease = held.lease

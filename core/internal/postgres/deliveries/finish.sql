@@ -1,14 +1,14 @@
 -- name: move_to_history
 -- prepare: businesses bigint[], ids uuid[], urls text[], states text[], statuses smallint[], problems bigint[]
--- prepare: leased_to timestamptz[], owner uuid, now timestamptz
+-- prepare: leases bigint[], owner uuid, now timestamptz
 -- Moves ended deliveries from the queue to the history. A success counts without the lease.
 WITH removed AS (
     DELETE FROM delivery_queue queue
-    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses, ?problems, ?leased_to)
-        AS ended (business_id, id, url, state, status, problem_id, leased_to)
+    USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses, ?problems, ?leases)
+        AS ended (business_id, id, url, state, status, problem_id, lease)
     WHERE queue.business_id = ended.business_id
         AND queue.id = ended.id
-        AND (ended.state = 'delivered' OR queue.owner = ?owner AND queue.available_at = ended.leased_to)
+        AND (ended.state = 'delivered' OR queue.owner = ?owner AND queue.lease = ended.lease)
     RETURNING
         queue.business_id,
         queue.id,
@@ -45,13 +45,13 @@ held AS MATERIALIZED (
         ?servers::text[],
         ?classes::text[],
         ?statuses::smallint[],
-        ?leased_to::timestamptz[]
-    ) AS result (business_id, id, server, error_class, status, leased_to)
+        ?leases::bigint[]
+    ) AS result (business_id, id, server, error_class, status, lease)
     JOIN delivery_queue queue
         ON queue.business_id = result.business_id
         AND queue.id = result.id
         AND queue.owner = ?owner
-        AND queue.available_at = result.leased_to
+        AND queue.lease = result.lease
     ORDER BY queue.business_id, queue.id
     FOR UPDATE OF queue
 ),
@@ -96,7 +96,7 @@ SELECT business_id, server, error_class, status, id
 FROM recorded
 
 -- name: set_retries
--- Schedules the next attempts. The end of the lease keeps a repeated result from ending the lease of the next one.
+-- Schedules the next attempts. The number of the lease keeps a repeated result from ending the next one.
 UPDATE delivery_queue queue
 SET
     attempts = queue.attempts + 1,
@@ -104,12 +104,12 @@ SET
     available_at = retry.due_at,
     owner = NULL,
     manual = false
-FROM unnest(?businesses::bigint[], ?ids::uuid[], ?due::timestamptz[], ?leased_to::timestamptz[])
-    AS retry (business_id, id, due_at, leased_to)
+FROM unnest(?businesses::bigint[], ?ids::uuid[], ?due::timestamptz[], ?leases::bigint[])
+    AS retry (business_id, id, due_at, lease)
 WHERE queue.business_id = retry.business_id
     AND queue.id = retry.id
     AND queue.owner = ?owner
-    AND queue.available_at = retry.leased_to
+    AND queue.lease = retry.lease
 
 -- name: lock_circuits
 -- prepare: endpoints bigint[]

@@ -78,12 +78,12 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		"from": from,
 	}})
 	if err != nil {
-		batch.Items = leases(rows, until)
+		batch.Items = leases(rows)
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
 	}
 	if len(rows) > 0 {
 		if batch.Items, err = q.loadStartable(ctx, owner, rows, until); err != nil {
-			batch.Items = leases(rows, until)
+			batch.Items = leases(rows)
 			return batch, err
 		}
 	}
@@ -164,7 +164,7 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
 			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts,
-			DueAt: row.DueAt, StartAt: row.StartAt, LeasedUntil: until,
+			DueAt: row.DueAt, StartAt: row.StartAt, LeasedUntil: until, Lease: row.Lease,
 			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe,
 			Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event
@@ -182,12 +182,12 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		}
 	}
 	if len(off) > 0 {
-		if err := q.hold(ctx, owner, off, until); err != nil {
+		if err := q.hold(ctx, owner, off); err != nil {
 			return nil, err
 		}
 	}
 	if len(changed) > 0 {
-		if err := release(ctx, q.db.Bun(), owner, leases(changed, until)); err != nil {
+		if err := release(ctx, q.db.Bun(), owner, leases(changed)); err != nil {
 			return nil, err
 		}
 	}
@@ -283,7 +283,7 @@ func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.Queu
 // hold holds deliveries of switched-off subscriptions. The lock on the subscription serializes this
 // with switching it on, so that no delivery of an active one stays held. Deliveries of a
 // subscription that was switched on meanwhile are requeued.
-func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow, until time.Time) error {
+func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
 	webhooks := make([]int64, len(rows))
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
@@ -294,7 +294,7 @@ func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow, 
 		})); err != nil {
 			return fmt.Errorf("holding deliveries: %w", err)
 		}
-		if err := release(ctx, tx, owner, leases(rows, until)); err != nil {
+		if err := release(ctx, tx, owner, leases(rows)); err != nil {
 			return err
 		}
 		return q.unblockAfter(ctx, tx, rows)
@@ -323,24 +323,23 @@ func release(ctx context.Context, in bun.IDB, owner core.ID, deliveries []webhoo
 }
 
 // leases returns claimed rows as deliveries that can only be released.
-func leases(rows []outbox.QueueRow, until time.Time) []webhook.Delivery {
+func leases(rows []outbox.QueueRow) []webhook.Delivery {
 	deliveries := make([]webhook.Delivery, len(rows))
 	for i, row := range rows {
-		deliveries[i] = webhook.Delivery{ID: row.ID, Business: row.BusinessID, Endpoint: row.Endpoint,
-			LeasedUntil: until, Probe: row.Probe}
+		deliveries[i] = webhook.Delivery{ID: row.ID, Business: row.BusinessID, Endpoint: row.Endpoint, Lease: row.Lease,
+			Probe: row.Probe}
 	}
 	return deliveries
 }
 
 // leaseArgs returns the leases of deliveries as arguments. A lease that ended may be held again, even by the same
-// owner, so its end is a part of it.
+// owner, so its number is a part of it.
 func leaseArgs(owner core.ID, deliveries []webhook.Delivery) postgres.Args {
 	n := len(deliveries)
-	businesses, ids, ends := make([]int64, n), make([]string, n), make([]string, n)
+	businesses, ids, leases := make([]int64, n), make([]string, n), make([]int64, n)
 	for i, d := range deliveries {
-		businesses[i], ids[i] = int64(d.Business), d.ID.String()
-		ends[i] = d.LeasedUntil.UTC().Format(postgres.CopyTimeLayout)
+		businesses[i], ids[i], leases[i] = int64(d.Business), d.ID.String(), d.Lease
 	}
 	return postgres.Args{"owner": owner, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
-		"leased_to": postgres.Array(ends)}
+		"leases": postgres.Array(leases)}
 }

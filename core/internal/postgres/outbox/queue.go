@@ -20,6 +20,7 @@ type QueueRow struct {
 	OrderingKey   int64           `bun:"ordering_key"`
 	Sequence      int             `bun:"sequence"`
 	Manual        bool            `bun:"manual"`
+	Lease         int64           `bun:"lease"`
 	Probe         bool            `bun:"probe"`
 	StartAt       time.Time       `bun:"start_at"` // when it may start
 
