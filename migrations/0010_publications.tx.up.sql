@@ -13,6 +13,7 @@ CREATE TABLE publications (
     due_at             timestamptz NOT NULL,
     available_at       timestamptz NOT NULL,        -- claimable then: due_at, a retry, the end of a lease, infinity
     owner              uuid,
+    lease              bigint NOT NULL DEFAULT 0,   -- of the last claim
     attempts           smallint NOT NULL DEFAULT 0, -- finished ones at the current menu
     call_id            uuid,                        -- of the current menu: its idempotency key
     note               text NOT NULL DEFAULT '',    -- why it still waits

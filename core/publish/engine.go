@@ -117,7 +117,7 @@ func (policy) Lease(work Work) queue.Lease {
 // Run publishes. A platform is paused while its plugin is down or elsewhere, or while the aggregator throttles.
 func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	start := p.Clock.Now()
-	if work.Attempts == 0 || work.CallID == (core.ID{}) {
+	if work.CallID == (core.ID{}) {
 		work.CallID = core.NewID(start)
 	}
 	ctx, span := p.Tracer.Start(work.Trace.NewContext(ctx), core.ClientSpan, "publish", work.Plugin)

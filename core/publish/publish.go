@@ -21,17 +21,18 @@ type Work struct {
 	StoreID          int64
 	StoreRef         string
 	Platform         string
-	EventPlatform    string // the platform's name in events; "" if that is Platform
-	Plugin           string // the plugin that serves the platform; core.ServedByMerchant: none any more
-	Endpoint         int64  // the unit of fairness: one for each platform of a business
-	Version          int64  // of the changes, when it was claimed
-	Attempts         int    // finished so far, for this content
-	CallID           core.ID
+	EventPlatform    string    // the platform's name in events; "" if that is Platform
+	Plugin           string    // the plugin that serves the platform; core.ServedByMerchant: none any more
+	Endpoint         int64     // the unit of fairness: one for each platform of a business
+	Version          int64     // of the changes, when it was claimed
+	Attempts         int       // finished so far, for this content
+	CallID           core.ID   // of the current content: its idempotency key; zero: not attempted yet
 	Reference        core.ID   // of the latest change
 	PendingRequests  []core.ID // of the requests that led to it and have not been notified of its outcome
 	ExplicitRequests []core.ID // of the explicit requests: each is notified, and the menu is sent even if unchanged
 	Digest           []byte    // of the content that the platform has; nil: unknown
 	LeasedUntil      time.Time
+	Lease            int64      // number of the lease
 	Owner            core.ID    // of the lease
 	Steps            []byte     // the completed steps of earlier attempts (relay.Call); nil: none
 	Trace            core.Trace // of the latest change

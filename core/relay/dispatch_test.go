@@ -143,27 +143,29 @@ func (r *fixedRates) Reserve(_ context.Context, _ RateKey, _ RateLimit, latest t
 }
 
 func TestRateLimitDelaysOrRequeuesACall(t *testing.T) {
+	const late = maxRateWait + time.Second
 	clock := clocktest.New()
 	sender := &scriptedSender{statuses: []int{200}}
 	d := Dispatcher{Sender: sender, Clock: clock, Log: slog.New(slog.DiscardHandler),
-		Rates: &fixedRates{[]time.Duration{0, maxRateWait + time.Second, maxRateWait + time.Second}}}
+		Rates: &fixedRates{[]time.Duration{0, late, late, late}}}
 	plan := Plan{Endpoint: "api", Hosts: []string{"api.example"}, Path: "/a", RateLimit: RateLimit{Requests: 1,
 		Period: time.Second}}
 	access := Access{BaseURLs: map[string]string{"api": "https://api.example"}}
-	send := func() Result {
-		return d.Send(t.Context(), Call{Since: clock.Now(), Order: Order{PlatformOrderID: "A-1"}}, plan, access,
+	send := func(since time.Time) Result {
+		return d.Send(t.Context(), Call{Since: since, Order: Order{PlatformOrderID: "A-1"}}, plan, access,
 			func(context.Context, Response) (Outcome, error) { return Outcome{}, nil })
 	}
-	require.Equal(t, Done, send().State)
-	r := send()
+	require.Equal(t, Done, send(clock.Now()).State)
+	r := send(clock.Now())
 	require.Equal(t, Waiting, r.State)
 	require.True(t, r.Uncounted, "it uses no attempt")
 	require.Nil(t, r.Attempt)
-	require.Equal(t, clock.Now().Add(maxRateWait+time.Second), r.RetryAt)
+	require.Equal(t, clock.Now().Add(late), r.RetryAt)
 	require.Equal(t, r.RetryAt, r.RetryAfter)
+	require.Equal(t, Waiting, send(time.Time{}).State, "a menu has no age")
 	plan.RateLimit.Scope = RatePerOrder
-	r = send()
-	require.Equal(t, clock.Now().Add(maxRateWait+time.Second), r.RetryAt)
+	r = send(clock.Now())
+	require.Equal(t, clock.Now().Add(late), r.RetryAt)
 	require.Zero(t, r.RetryAfter, "calls of other orders need not wait")
 	require.Len(t, sender.requests, 1)
 }

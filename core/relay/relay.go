@@ -222,11 +222,12 @@ type Call struct {
 	OrderingKey string
 	Kind        Kind
 	Order       Order
-	Payload     []byte // the JSON of its kind's payload
-	Since       time.Time
-	Attempts    int // finished so far
+	Payload     []byte    // the JSON of its kind's payload
+	Since       time.Time // of its content; zero: a menu, which is always current
+	Attempts    int       // finished so far
 	DueAt       time.Time
 	LeasedUntil time.Time
+	Lease       int64 // number of the lease
 	Version     int64 // of the ordering key, when it was claimed
 	Trace       core.Trace
 	Owner       core.ID           // of the lease

@@ -46,11 +46,11 @@ const (
 )
 
 // delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is
-// outdated.
+// outdated. A menu is rendered again for each attempt, so it waits for ever.
 func delayUnavailable(c Call, reason string, now time.Time) Result {
 	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause),
 		Uncounted: true, FinishedAt: now}
-	if now.Sub(c.Since) >= unavailableLimit {
+	if !c.Since.IsZero() && now.Sub(c.Since) >= unavailableLimit {
 		r.State, r.Message = Failed, "failed after a day: "+reason
 	}
 	return r

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/order"
+	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/step"
 )
@@ -128,6 +129,50 @@ func TestStepsOfMenusFollowTheirLease(t *testing.T) {
 	require.NoError(t, p.db.Bun().NewRaw(`SELECT count(*) FROM publications WHERE steps IS NOT NULL`).Scan(t.Context(),
 		&n))
 	require.Zero(t, n)
+}
+
+// The steps of a call are reused under its id only.
+func TestMenuKeepsItsCallUntilItChanges(t *testing.T) {
+	p := newPublishHarness(t)
+	change := func(price string) {
+		p.send("s1", `{"items":[{"ref_id":"curry","price":`+price+`}]}`)
+	}
+	claim := func() publishing.Work {
+		t.Helper()
+		work, _ := p.claim(me)
+		return work[slices.IndexFunc(work, func(w publishing.Work) bool { return w.Platform == "a" })]
+	}
+	save := func(w publishing.Work) {
+		t.Helper()
+		held, err := p.queue.SaveSteps(t.Context(), w, []byte(`{}`))
+		require.NoError(t, err)
+		require.True(t, held)
+	}
+	change("2")
+	p.clock.Advance(time.Minute)
+	first := claim()
+	require.Zero(t, first.CallID)
+	first.CallID = core.NewID(p.clock.Now())
+	save(first)
+	p.clock.Advance(2 * time.Minute) // the replica has crashed
+	again := claim()
+	require.Equal(t, first.CallID, again.CallID)
+	p.finish(me, publishing.Result{Work: again, State: publishing.Waiting, Uncounted: true, RetryAt: p.clock.Now()})
+	throttled := claim()
+	require.Equal(t, first.CallID, throttled.CallID, "no attempt has counted")
+	require.NotEmpty(t, throttled.Steps)
+
+	change("3")
+	save(throttled)
+	p.finish(me, publishing.Result{Work: throttled, State: publishing.Waiting, RetryAt: p.clock.Now()})
+	p.clock.Advance(time.Minute)
+	changed := claim()
+	require.Zero(t, changed.CallID)
+	changed.CallID = core.NewID(p.clock.Now())
+	save(changed)
+	change("4")
+	p.clock.Advance(2 * time.Minute)
+	require.Zero(t, claim().CallID, "the replica has crashed after a change")
 }
 
 // steppedAggregator plans two steps for each call. The first one is reused. Each replica has its own.

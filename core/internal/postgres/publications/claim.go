@@ -44,7 +44,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		var deadline sql.NullTime
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, &deadline)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, &deadline, &w.Lease)
 		if err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error
 	_, err := p.db.Bun().ExecContext(ctx,
 		`UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN state_unknown THEN NULL
 			ELSE ?::bytea END
-		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest,
-		w.Business, w.StoreID, w.Platform, owner, w.LeasedUntil)
+		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND lease = ?`, w.Digest,
+		w.Business, w.StoreID, w.Platform, owner, w.Lease)
 	if err != nil {
 		return fmt.Errorf("releasing a publication: %w", err)
 	}
@@ -113,14 +113,14 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
 			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
 			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
-			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil, "sent_stays": r.SentStays(),
+			"platform": r.Platform, "owner": owner, "lease": r.Lease, "sent_stays": r.SentStays(),
 			"attempted": r.Attempted,
 		}))
 	case publish.Pending:
 		result, err = p.await(ctx, tx, owner, r)
 	default:
 		result, err = p.conclude(ctx, tx, r,
-			bun.SafeQuery(`owner = ? AND available_at = ?`, owner, r.LeasedUntil))
+			bun.SafeQuery(`owner = ? AND lease = ?`, owner, r.Lease))
 	}
 	if err != nil {
 		return false, fmt.Errorf("recording a publication: %w", err)

@@ -28,6 +28,7 @@ ON CONFLICT (business_id, store_id, platform) DO UPDATE
 SET
     version = marked.version + 1,
     attempts = 0,
+    call_id = NULL,
     note = '',
     reference = excluded.reference,
     publish_requests = marked.publish_requests || excluded.publish_requests,
@@ -66,6 +67,7 @@ WITH locked AS (
 UPDATE publications publication
 SET
     owner = NULL,
+    call_id = NULL,
     digest = NULL,
     platform_store_id = NULL,
     published_at = NULL,

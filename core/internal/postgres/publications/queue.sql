@@ -30,6 +30,7 @@ due AS (
 UPDATE publications publication
 SET
     owner = ?owner,
+    lease = nextval('leases'),
     available_at = ?until,
     first_marked_at = NULL,
     state_unknown = false,
@@ -71,7 +72,8 @@ RETURNING
         ''
     ),
     publication.sent_menu,
-    publication.sent_deadline
+    publication.sent_deadline,
+    publication.lease
 
 -- name: retry
 -- Returns a claimed publication to the queue. One that was marked meanwhile restarts. An earlier menu whose outcome is
@@ -86,7 +88,7 @@ SET
     sent_at = CASE WHEN ?sent_stays THEN sent_at END,
     sent_deadline = CASE WHEN ?sent_stays THEN sent_deadline END,
     sent_task = CASE WHEN ?sent_stays THEN sent_task ELSE '' END,
-    call_id = ?call,
+    call_id = CASE WHEN version = ?version THEN ?call::uuid END,
     note = ?note,
     digest = CASE WHEN state_unknown THEN NULL ELSE ?digest::bytea END,
     attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
@@ -95,17 +97,17 @@ WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
     AND owner = ?owner
-    AND available_at = ?leased_to
+    AND lease = ?lease
 
 -- name: save_steps
--- Stores the completed steps of a claimed publication.
+-- Stores the completed steps of a claimed publication, and the call that they belong to.
 UPDATE publications
-SET steps = ?sealed
+SET steps = ?sealed, call_id = CASE WHEN version = ?version THEN ?call::uuid END
 WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
     AND owner = ?owner
-    AND available_at = ?leased_to
+    AND lease = ?lease
 
 -- name: await
 -- Stores that the aggregator reports the outcome of a claimed publication later. It is claimed again at the deadline.
@@ -113,7 +115,7 @@ WHERE business_id = ?business
 UPDATE publications
 SET
     owner = NULL,
-    call_id = ?call,
+    call_id = CASE WHEN version = ?version THEN ?call::uuid END,
     note = '',
     digest = NULL,
     attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
@@ -129,7 +131,7 @@ WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
     AND owner = ?owner
-    AND available_at = ?leased_to
+    AND lease = ?lease
 
 -- name: lock_sent
 -- Locks the publication of a menu whose outcome an aggregator reports.

@@ -40,7 +40,7 @@ func (p Store) await(ctx context.Context, tx bun.Conn, owner core.ID, r publish.
 		"call": r.CallID, "version": r.Version, "attempts": r.Sent.Attempts, "deadline": r.Sent.Deadline,
 		"since": r.Sent.Since, "sent": postgres.CleanText(string(sent)), "task": postgres.CleanText(r.Sent.Task),
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner,
-		"leased_to": r.LeasedUntil, "platform_store_id": r.Sent.PlatformStoreID,
+		"lease": r.Lease, "platform_store_id": r.Sent.PlatformStoreID,
 	}))
 }
 
