@@ -175,9 +175,77 @@ func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {
 		return len(waiting) == 0
 	})
 	require.Len(t, ids(c.accepting), 1)
+	failed, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Failed, Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, failed, "the delivery that was never sent is not a failure")
 	tally, err := retries.Tally(ctx, claimed[0])
 	require.NoError(t, err)
 	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1, Responded: 1}, tally)
+}
+
+func TestOrderRetrySendsDeliveriesThatFailMeanwhile(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	k := newMenuHarness(t, db, "US")
+	k.store("s1")
+	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "http://127.0.0.1:1/")
+	now := db.Clock().Now()
+	_, err := newIntake(t, db).Place(ctx, k.arrival("1", "web", oneCurry, ""))
+	require.NoError(t, err)
+	pgtest.Exec(t, db, `UPDATE delivery_queue SET attempts = 5`)
+	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Hour)}
+	work, err := webhook.RetryRequest{TimeRange: window}.Job(k.business, now)
+	require.NoError(t, err)
+	require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
+	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	retries := deliveries.NewOrderRetries(db)
+	require.NoError(t, retries.Select(ctx, claimed[0], window))
+
+	exec, commit := pgtest.BeginOther(t, db) // its last attempt fails
+	exec(`WITH ended AS (DELETE FROM delivery_queue RETURNING *)
+		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
+			finished_at)
+		SELECT business_id, id, event_id, event_type, webhook_id, url, 'failed', 6, 503, ? FROM ended`, now)
+	resent := make(chan error)
+	go func() {
+		_, err := retries.Resend(ctx, claimed[0], core.ID{}, 10)
+		resent <- err
+	}()
+	eventually(t, "the retry waits for its outcome", func() bool { return pgtest.HasWaiters(t, db) })
+	commit()
+	require.NoError(t, <-resent)
+	tally, err := retries.Tally(ctx, claimed[0])
+	require.NoError(t, err)
+	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1}, tally)
+}
+
+func TestOrderRetryWaitsForACancellation(t *testing.T) {
+	ctx, c := context.Background(), newOrderRetryHarness(t)
+	c.place(t, 1)
+	c.subscribe(t, c.accepting)
+	now := c.db.Clock().Now()
+	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Second)}
+	work, err := webhook.RetryRequest{TimeRange: window}.Job(c.business, now)
+	require.NoError(t, err)
+	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))
+	claimed, _, err := jobs.New(c.db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	retries := deliveries.NewOrderRetries(c.db)
+	require.NoError(t, retries.Select(ctx, claimed[0], window))
+
+	exec, commit := pgtest.BeginOther(t, c.db)
+	exec(`UPDATE orders SET state = 'Cancelled'`)
+	resent := make(chan error)
+	go func() {
+		_, err := retries.Resend(ctx, claimed[0], core.ID{}, 10)
+		resent <- err
+	}()
+	eventually(t, "the retry waits", func() bool { return pgtest.HasWaiters(t, c.db) })
+	commit()
+	require.NoError(t, <-resent)
+	tally, err := retries.Tally(ctx, claimed[0])
+	require.NoError(t, err)
+	require.Zero(t, tally)
 }
 
 func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {

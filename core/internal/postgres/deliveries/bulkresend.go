@@ -207,20 +207,29 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, r resending) (int, error
 	}
 	now, sent := q.db.Clock().Now(), len(ended)
 	if sent < len(r.ids) {
-		retried, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
-			"business": r.business, "ids": postgres.Array(r.ids), "now": now, "manual": r.manual,
-			"is_switched_off": isSwitchedOff,
-		}))
-		if err != nil {
-			return 0, fmt.Errorf("retrying deliveries now: %w", err)
-		}
-		n, err := retried.RowsAffected()
+		retried, err := q.retryWaiting(ctx, tx, r, now)
 		if err != nil {
 			return 0, err
 		}
-		sent += int(n)
+		sent += retried
 	}
 	return sent, r.requeue(ctx, tx, ended, now)
+}
+
+// retryWaiting makes waiting deliveries due now, and returns their number.
+func (q Store) retryWaiting(ctx context.Context, tx bun.Conn, r resending, now time.Time) (int, error) {
+	if len(r.ids) == 0 {
+		return 0, nil
+	}
+	retried, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
+		"business": r.business, "ids": postgres.Array(r.ids), "now": now, "manual": r.manual,
+		"is_switched_off": isSwitchedOff,
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("retrying deliveries now: %w", err)
+	}
+	n, err := retried.RowsAffected()
+	return int(n), err
 }
 
 // endedRow is an ended delivery with the columns of its event.

@@ -57,9 +57,10 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 			return err
 		}
 		if sent < len(ids) {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?
-				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
-				last); err != nil {
+			if _, err := tx.ExecContext(ctx, queries.With("deselect", postgres.Args{
+				"business": work.Business, "reference": work.ID, "chosen": resendChosen, "first": ids[0], "last": last,
+				"is_switched_off": isSwitchedOff,
+			})); err != nil {
 				return fmt.Errorf("resending deliveries: %w", err)
 			}
 		}
@@ -74,29 +75,59 @@ func (r followedResends) Resend(ctx context.Context, work core.Job, after core.I
 // send makes the deliveries due now, except ended ones of cancelled orders. It marks and counts those that are queued.
 func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, chosen []core.ID) (int, error) {
 	first, last := chosen[0], chosen[len(chosen)-1]
-	var ids []core.ID
-	if err := tx.NewRaw(queries.With("lock_resends", postgres.Args{
+	var rows []struct {
+		DeliveryID core.ID `bun:"delivery_id,type:uuid"`
+		Cancelled  bool    `bun:"cancelled"`
+	}
+	if err := tx.NewRaw(queries.With("resends_to_send", postgres.Args{
 		"business": work.Business, "reference": work.ID, "first": first, "last": last, "ids": postgres.Array(chosen),
 		"cancelled": order.Cancelled,
-	})).Scan(ctx, &ids); err != nil {
+	})).Scan(ctx, &rows); err != nil {
 		return 0, fmt.Errorf("finding cancelled orders: %w", err)
 	}
-	if len(ids) == 0 {
-		return 0, nil
+	queued := resending{business: work.Business, manual: true, end: webhook.Failed}
+	any := queued
+	for _, row := range rows {
+		if row.Cancelled { // the cancellation waits for it while it is queued
+			queued.ids = append(queued.ids, row.DeliveryID)
+		} else {
+			any.ids = append(any.ids, row.DeliveryID)
+		}
 	}
-	if _, err := New(r.db).resend(ctx, tx,
-		resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
-		return 0, err
+	sent := 0
+	for attempt := range 2 { // the second is for those that ended during the first
+		if attempt == 1 && sent == len(chosen) {
+			break
+		}
+		if err := r.makeDue(ctx, tx, any, queued); err != nil {
+			return 0, err
+		}
+		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
+			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
+			"first": first, "last": last, "ids": postgres.Array(chosen), "is_switched_off": isSwitchedOff,
+		}))
+		if err != nil {
+			return 0, fmt.Errorf("resending deliveries: %w", err)
+		}
+		n, err := marked.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		sent += int(n)
 	}
-	marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
-		"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
-		"first": first, "last": last, "ids": postgres.Array(ids), "is_switched_off": isSwitchedOff,
-	}))
-	if err != nil {
-		return 0, fmt.Errorf("resending deliveries: %w", err)
+	return sent, nil
+}
+
+// makeDue makes deliveries due now: any of them, and others only while they are queued.
+func (r followedResends) makeDue(ctx context.Context, tx bun.Conn, any, queued resending) error {
+	deliveries := New(r.db)
+	if len(any.ids) > 0 {
+		if _, err := deliveries.resend(ctx, tx, any); err != nil {
+			return err
+		}
 	}
-	sent, err := marked.RowsAffected()
-	return int(sent), err
+	_, err := deliveries.retryWaiting(ctx, tx, queued, r.db.Clock().Now())
+	return err
 }
 
 // tally records new outcomes and counts by order, or by delivery if the rows have no event. With final,

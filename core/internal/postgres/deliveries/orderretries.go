@@ -52,7 +52,7 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 
 // chooseForNewWebhooks selects orders without a webhook for the webhooks that are active now. It stores
 // deliveries that failed without an attempt. Their ids carry the time of the event, like
-// those created with it.
+// those created with it. If the order is cancelled before they are sent, Resend deletes them.
 func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, work core.Job, window webhook.TimeRange,
 	events []core.ID) error {
 	if len(events) == 0 {
@@ -97,6 +97,7 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 			resends.ID(event)
 			resends.Int(resendChosen)
 			resends.Int(0)
+			resends.Bool(true)
 			resends.End()
 		}
 	}
@@ -105,7 +106,7 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 		return err
 	}
 	return resends.CopyInto(ctx, tx, "followed_resends",
-		"business_id, reference, delivery_id, event_id, state, prior_attempts")
+		"business_id, reference, delivery_id, event_id, state, prior_attempts, created")
 }
 
 // Tally records new responses and counts by order. An order counts as answered when every webhook

@@ -48,14 +48,21 @@ CROSS JOIN LATERAL (
 ORDER BY resent.id
 
 -- name: retry_now
--- Makes waiting deliveries due.
-UPDATE delivery_queue delivery
-SET due_at = ?now, available_at = ?now, manual = manual OR ?manual
-WHERE business_id = ?business
-    AND id = ANY (?ids::uuid[])
-    AND owner IS NULL
-    AND available_at < 'infinity'
-    AND NOT ?is_switched_off
+-- Makes waiting deliveries due, locked in key order.
+UPDATE delivery_queue queue
+SET due_at = ?now, available_at = ?now, manual = queue.manual OR ?manual
+FROM (
+    SELECT delivery.business_id, delivery.id
+    FROM delivery_queue delivery
+    WHERE delivery.business_id = ?business
+        AND delivery.id = ANY (?ids::uuid[])
+        AND delivery.owner IS NULL
+        AND delivery.available_at < 'infinity'
+        AND NOT ?is_switched_off
+    ORDER BY delivery.id
+    FOR UPDATE OF delivery
+) waiting
+WHERE queue.business_id = waiting.business_id AND queue.id = waiting.id
 
 -- name: choose_resends
 -- Chooses the deliveries that an order retry sends. Returns the orders that no webhook accepted and no active
@@ -108,9 +115,9 @@ WHERE NOT cancelled
         WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
     )
 
--- name: lock_resends
--- Locks the orders of chosen deliveries, so that a later cancellation is sent after them. Returns the deliveries of
--- those that are not cancelled, and those that are queued: a cancellation waits for them.
+-- name: resends_to_send
+-- Locks the orders of chosen deliveries, so that a later cancellation is sent after them. Returns the deliveries, and
+-- whether the order of each is cancelled.
 WITH
 chosen AS MATERIALIZED (
     SELECT
@@ -127,27 +134,18 @@ chosen AS MATERIALIZED (
         AND resend.delivery_id BETWEEN ?first AND ?last
         AND resend.delivery_id = ANY (?ids::uuid[])
 ),
-cancelled AS MATERIALIZED (
-    SELECT locked.id
-    FROM (
-        SELECT id, state
-        FROM orders
-        WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM chosen))
-        ORDER BY id
-        FOR SHARE
-    ) locked
-    WHERE locked.state = ?cancelled
+-- Materialized, because a condition on it would limit which rows are locked.
+locked AS MATERIALIZED (
+    SELECT id, state
+    FROM orders
+    WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM chosen))
+    ORDER BY id
+    FOR SHARE
 )
-SELECT delivery_id
+SELECT chosen.delivery_id, coalesce(locked.state = ?cancelled, false) AS cancelled
 FROM chosen
-WHERE order_id IS NULL
-    OR order_id NOT IN (SELECT id FROM cancelled)
-    OR EXISTS (
-        SELECT 1
-        FROM delivery_queue queue
-        WHERE queue.business_id = ?business AND queue.id = chosen.delivery_id
-    )
-ORDER BY delivery_id
+LEFT JOIN locked ON locked.id = chosen.order_id
+ORDER BY chosen.delivery_id
 
 -- name: choose_problem_resends
 -- Chooses the failed deliveries of a problem.
@@ -168,6 +166,27 @@ WHERE resend.business_id = ?business
     AND resend.delivery_id = ANY (?ids::uuid[])
     AND delivery.business_id = resend.business_id
     AND delivery.id = resend.delivery_id
+    AND NOT ?is_switched_off
+
+-- name: deselect
+-- Removes chosen deliveries that are not sent. Those that the job has created never were, so they leave the history,
+-- unless their webhook was switched off.
+WITH deselected AS (
+    DELETE FROM followed_resends
+    WHERE business_id = ?business
+        AND reference = ?reference
+        AND state = ?chosen
+        AND delivery_id BETWEEN ?first AND ?last
+    RETURNING delivery_id, created
+)
+DELETE FROM deliveries delivery
+USING deselected
+WHERE deselected.created
+    AND delivery.business_id = ?business
+    AND delivery.id = deselected.delivery_id
+    AND delivery.id BETWEEN ?first AND ?last
+    AND delivery.state = 'failed'
+    AND delivery.attempts = 0
     AND NOT ?is_switched_off
 
 -- name: record_responses
