@@ -286,8 +286,11 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 				return nil
 			}))
 	}
-	change(func(s *webhook.Subscription) { s.Active = false })
+	change(func(s *webhook.Subscription) { s.UpdatedAt = c.clock.Now() })
 	_, none, _ := c.claim()
+	require.Empty(t, none, "a repeated subscription changes nothing")
+	change(func(s *webhook.Subscription) { s.Active = false })
+	_, none, _ = c.claim()
 	require.Empty(t, none)
 	for _, d := range c.held() {
 		require.Equal(t, "the webhook is paused", d.HeldMessage)

@@ -88,18 +88,19 @@ func (w Store) Change(ctx context.Context, business core.BusinessID, actor strin
 	})
 }
 
-// change stores a changed subscription. It writes an audit entry only if something differs,
-// because many POS repeat their subscriptions.
+// change stores a changed subscription and its audit entry. It does nothing if nothing differs, because many POS
+// repeat their subscriptions, and a change resets the circuit.
 func (w Store) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
+	same := after
+	if same.UpdatedAt = before.UpdatedAt; reflect.DeepEqual(before, same) {
+		return nil
+	}
 	if err := w.write(ctx, tx, before, after); err != nil {
 		return err
 	}
 	was, is := auditEntry(before), auditEntry(after)
 	if !maps.Equal(before.Headers, after.Headers) {
 		is["header_values"] = "changed"
-	}
-	if reflect.DeepEqual(was, is) {
-		return nil
 	}
 	return audit.Record(ctx, w.db, tx,
 		access.Change{Business: after.Business, Actor: actor, Action: "webhook.update",
