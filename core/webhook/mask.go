@@ -74,7 +74,24 @@ func (m masker) apply(s string) string {
 	return s
 }
 
-// longest returns the length in bytes of the longest text to Masked.
+// applyCut masks a text that was cut off. A secret at its end may not be whole.
+func (m masker) applyCut(s string) string {
+	s = m.apply(s)
+	part := 0 // length of the longest part of a secret at the end
+	for _, secret := range m {
+		for n := max(part+1, shortestSecret); n < len(secret); n++ {
+			if strings.HasSuffix(s, secret[:n]) {
+				part = n
+			}
+		}
+	}
+	if part == 0 {
+		return s
+	}
+	return s[:len(s)-part] + Masked
+}
+
+// longest returns the length in bytes of the longest text to mask.
 func (m masker) longest() int {
 	if len(m) == 0 {
 		return 0

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,22 @@ func TestSecretAtTheTruncationPointIsMasked(t *testing.T) {
 	response := &http.Response{Body: io.NopCloser(strings.NewReader(body))}
 	require.NoError(t, sender.read(response, &attempt, map[string]string{"X-Token": "s3cr3t-value"}))
 	require.Equal(t, strings.Repeat("x", 100-8)+Masked[:8], string(attempt.ResponseBody))
+}
+
+func TestPartOfASecretIsNotKept(t *testing.T) {
+	secret := strings.Repeat("s3cr3t-value/", 10)
+	for name, body := range map[string]io.Reader{
+		"two of them, longer than the limit": strings.NewReader(secret + strings.Repeat("x", 40) + secret + secret),
+		"the connection was cut off": io.MultiReader(strings.NewReader(secret[:50]),
+			iotest.ErrReader(io.ErrUnexpectedEOF)),
+	} {
+		attempt := Attempt{}
+		sender := testSender(t, SenderConfig{KeepLimit: 100})
+		_ = sender.read(&http.Response{Body: io.NopCloser(body), ContentLength: -1}, &attempt,
+			map[string]string{"X-Token": secret})
+		require.NotContains(t, string(attempt.ResponseBody), secret[:shortestSecret], name)
+		require.Contains(t, string(attempt.ResponseBody), Masked, name)
+	}
 }
 
 // The endpoint repeats the request anywhere in its response, in several encodings.

@@ -203,12 +203,16 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 		return nil // its body is the connection, and a read of it does not end with the context
 	}
 	keep := s.config.KeepLimit + secrets.longest() // the end of the kept part must not split a secret
-	kept := make([]byte, 0, 512)
+	kept, whole := make([]byte, 0, 512), false
 	defer func() {
 		if a.keepRaw {
 			a.Raw = slices.Clone(kept[:min(len(kept), s.config.KeepLimit)])
 		}
-		kept = []byte(secrets.apply(string(kept)))
+		if whole {
+			kept = []byte(secrets.apply(string(kept)))
+		} else {
+			kept = []byte(secrets.applyCut(string(kept)))
+		}
 		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
 	}()
 	buffer := make([]byte, 4<<10)
@@ -222,6 +226,7 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 			kept = append(kept, buffer[:min(n, free)]...)
 		}
 		if err == io.EOF {
+			whole = total <= int64(keep)
 			return nil
 		}
 		if err != nil {
