@@ -69,17 +69,19 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	if f.Text, err = console.CheckSearchText(get("text")); err != nil {
 		return f, err
 	}
+	if f.OrderID != 0 { // all of its calls
+		f.times.Preset = shell.AnyTime
+		return f, nil
+	}
 	if f.times, err = shell.ParseTimeRange(get, now, zone, defaultPeriod); err == nil && f.searches() {
 		f.times, err = f.times.Bounded(now, zone)
 	}
-	if f.From, f.To = f.times.From, f.times.To; f.OrderID != 0 {
-		f.From, f.To = time.Time{}, time.Time{}
-	}
+	f.From, f.To = f.times.From, f.times.To
 	return f, err
 }
 
 // searches reports whether the filter needs a search, because no index has its values.
-func (f filter) searches() bool { return f.OrderID == 0 && (f.Text != "" || f.Status != 0) }
+func (f filter) searches() bool { return f.Text != "" || f.Status != 0 }
 
 // checkFilters returns the error of parseFilter.
 func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {

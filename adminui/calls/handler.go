@@ -76,7 +76,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := table(v, found)
 	f.addFilters(&list, v, options)
-	if f.searches() {
+	if f.searches() && f.OrderID == 0 {
 		v.ShowProgress(&list, searched, f.times)
 	}
 	keys := make([]string, len(found))

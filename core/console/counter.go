@@ -92,8 +92,11 @@ func (c HealthChange) apply(a Attempt) HealthChange {
 		if a.At.After(c.SucceededAt) {
 			c.SucceededAt = a.At
 		}
-		if !c.FailingSince.After(a.At) {
-			c.FailingSince = time.Time{}
+		if c.FailingSince.After(c.SucceededAt) {
+			return c
+		}
+		if c.FailingSince = (time.Time{}); c.FailedAt.After(c.SucceededAt) { // an earlier one, which ended later
+			c.FailingSince = c.FailedAt
 		}
 		return c
 	}

@@ -49,3 +49,26 @@ func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 		require.Equal(t, since, change.FailingSince)
 	})
 }
+
+func TestOutcomesInAnyOrderShowTheLatestState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var change HealthChange
+		var succeeded, failed time.Time
+		for _, i := range rapid.Permutation([]int{1, 2, 3, 4, 5, 6}).Draw(t, "order") {
+			a := Attempt{At: noon.Add(time.Duration(i) * time.Second)}
+			last := &succeeded
+			if rapid.Bool().Draw(t, "failed") {
+				a.Class, last = "status", &failed
+			}
+			if a.At.After(*last) {
+				*last = a.At
+			}
+			change = change.apply(a)
+			require.Equal(t, []time.Time{succeeded, failed}, []time.Time{change.SucceededAt, change.FailedAt})
+			require.Equal(t, failed.After(succeeded), !change.FailingSince.IsZero())
+			if failed.After(succeeded) {
+				require.True(t, change.FailingSince.After(succeeded) && !change.FailingSince.After(failed))
+			}
+		}
+	})
+}

@@ -131,6 +131,31 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	}
 }
 
+// Attempts are counted when they end, and replicas store their counts apart.
+func TestHealthFollowsTheLatestStartedAttempt(t *testing.T) {
+	for name, order := range map[string][][]int{
+		"the failures first": {{2, 5}, {3}}, "the success first": {{3}, {2, 5}},
+	} {
+		c := newDeliveryHarness(t)
+		read := consoleview.New(c.db)
+		at := func(second int) time.Time { return c.clock.Now().Add(time.Duration(second) * time.Second) }
+		for _, ended := range order {
+			var counter console.AttemptCounter
+			for _, second := range ended {
+				a := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: at(second)}
+				if second != 3 {
+					a.Class, a.Error = "status", "503"
+				}
+				counter.Count(a)
+			}
+			require.NoError(t, read.AddSums(t.Context(), counter.Take()))
+		}
+		one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+		require.NoError(t, err)
+		require.True(t, at(5).Equal(one.Health.FailingSince), name)
+	}
+}
+
 func TestHeaderNamesAndTheirChangeAreShown(t *testing.T) {
 	c := newDeliveryHarness(t)
 	change := func(do func(*webhook.Subscription)) console.Endpoint {

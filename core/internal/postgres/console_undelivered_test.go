@@ -61,6 +61,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		ServedBy: core.ServedByMerchant,
 		Message:  "not yours",
 		Kinds:    []console.CallCount{{Kind: "store_action", Count: 1}}}}, failedCalls(otherBusiness.business))
+	pgtest.Exec(t, db, `UPDATE orders SET created_at = created_at - interval '3 days'`) // calls fail after a day
 	listed, err := lists.ListOrders(t.Context(), k.business,
 		console.OrderFilter{CallFailed: true, From: day, Limit: 10})
 	require.NoError(t, err)

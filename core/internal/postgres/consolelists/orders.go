@@ -26,9 +26,14 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	only.Add(f.State != "", "orders.state = ?", f.State)
 	only.Add(f.Unacknowledged, "orders.escalated_at IS NOT NULL AND orders.state = ?", order.Placed)
 	only.Add(f.Unnotified, "orders.unnotified AND orders.state = ?", order.Placed)
-	only.Add(f.CallFailed,
-		"orders.id IN (SELECT order_id FROM calls WHERE business_id = ? AND state = 'failed' AND finished_at >= ?)",
-		business, f.From)
+	if f.CallFailed { // the times are those of the calls: an order may be much older
+		var calls postgres.Conditions
+		calls.Add(!f.From.IsZero(), "finished_at >= ?", f.From)
+		calls.Add(!f.To.IsZero(), "finished_at < ?", f.To)
+		only.Add(true, `orders.id = ANY (ARRAY(
+			SELECT order_id FROM calls WHERE business_id = ? AND state = 'failed' ?))`, business, calls)
+		f.From, f.To = time.Time{}, time.Time{}
+	}
 	only.Add(f.Platform != "", "orders.platform = ?", f.Platform)
 	only.Add(f.Store != "", "orders.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business,
 		f.Store)

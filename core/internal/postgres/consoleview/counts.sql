@@ -144,13 +144,22 @@ ON CONFLICT (business_id, webhook_id) DO UPDATE
 SET
     succeeded_at = greatest(stored.succeeded_at, excluded.succeeded_at),
     failed_at = greatest(stored.failed_at, excluded.failed_at),
-    failing_since = least(
-        CASE
-            WHEN excluded.succeeded_at IS NULL OR excluded.succeeded_at < stored.failing_since THEN stored.failing_since
-        END,
-        CASE
-            WHEN stored.succeeded_at IS NULL OR stored.succeeded_at < excluded.failing_since THEN excluded.failing_since
-        END
+    failing_since = (
+        SELECT
+            CASE
+                WHEN latest.failed > latest.succeeded THEN coalesce(
+                    least(
+                        CASE WHEN stored.failing_since > latest.succeeded THEN stored.failing_since END,
+                        CASE WHEN excluded.failing_since > latest.succeeded THEN excluded.failing_since END
+                    ),
+                    latest.failed
+                )
+            END
+        FROM (
+            SELECT
+                coalesce(greatest(stored.succeeded_at, excluded.succeeded_at), '-infinity') AS succeeded,
+                greatest(stored.failed_at, excluded.failed_at) AS failed
+        ) latest
     ),
     status = CASE WHEN excluded.failed_at IS NULL THEN stored.status ELSE excluded.status END,
     error_class = CASE WHEN excluded.failed_at IS NULL THEN stored.error_class ELSE excluded.error_class END,
