@@ -83,9 +83,22 @@ func (s *window) count(stamp int64) {
 	s.entries = append(s.entries, entry{stamp, 1})
 }
 
+// maxClockDifference bounds the difference between the clocks of replicas, in microseconds.
+const maxClockDifference = 5e6
+
+// isAhead reports whether a window has later times than one request and its block now. The clock was then set back.
+func (s *window) isAhead(counted, blockedUntil int64) bool {
+	last := len(s.entries) - 1
+	return s.blockedUntil > blockedUntil+maxClockDifference ||
+		last >= 0 && s.entries[last].at > counted+maxClockDifference
+}
+
 // take decides one request and updates the state.
 func (r Rule) take(s *window, now time.Time) Decision {
 	at, per := now.UnixMicro(), r.Per.Microseconds()
+	if s.isAhead(r.countedAt(at), at+r.Block.Microseconds()) {
+		*s = window{}
+	}
 	if s.blockedUntil > at {
 		wait := time.Duration(s.blockedUntil-at) * time.Microsecond
 		return Decision{Limit: r.Count, Reset: wait, RetryAfter: wait}

@@ -110,3 +110,13 @@ func (m memory) Change(_ context.Context, _ core.BusinessID, name string, change
 	m[name] = change(m[name])
 	return nil
 }
+
+func TestTimesAheadOfTheClockDoNotCount(t *testing.T) {
+	rule := Rule{Count: 1, Per: 5 * time.Second, Block: 5 * time.Second}
+	var s window
+	now := time.Now()
+	require.True(t, rule.take(&s, now).Allowed)
+	require.False(t, rule.take(&s, now).Allowed)
+	require.False(t, rule.take(&s, now.Add(-time.Second)).Allowed, "the clocks of replicas differ a little")
+	require.True(t, rule.take(&s, now.Add(-time.Hour)).Allowed)
+}

@@ -13,6 +13,7 @@ type keyQueue[T any] struct {
 	running     int
 	reserved    int // by Reserve, not started yet
 	waiting     []leased[T]
+	pausedFrom  time.Time // before it, the clock was set back: nothing is paused
 	pausedUntil time.Time
 	skipped     bool // by the last claim, because the key was busy
 	blockedIn   int  // the number of the claim during which the key was last blocked
@@ -50,10 +51,21 @@ func (s *keyQueue[T]) allowed(now time.Time) int {
 	return s.limit.current + min(wait, s.maxWaiting)
 }
 
+// pause pauses the key until a time.
+func (s *keyQueue[T]) pause(now, until time.Time) {
+	if until.After(s.pausedUntil) || !s.paused(now) {
+		s.pausedFrom, s.pausedUntil = now.Add(-time.Minute), until
+	}
+}
+
+func (s *keyQueue[T]) paused(now time.Time) bool {
+	return now.After(s.pausedFrom) && now.Before(s.pausedUntil)
+}
+
 // free returns how many more items to claim. It returns 0 below half of what may wait, or a batch, because small
 // claims are not worth their cost.
 func (s *keyQueue[T]) free(now time.Time, batch int) int {
-	if now.Before(s.pausedUntil) {
+	if s.paused(now) {
 		return 0
 	}
 	allowed := s.allowed(now)
@@ -133,7 +145,7 @@ func (e *Engine[T, R]) capacity() (c Capacity, resumed time.Time) {
 	now := e.clock.Now()
 	c.PerKey, c.OtherKeys, c.Ahead = map[int64]int{}, e.config.ClaimPerKey, e.config.Ahead
 	for key, s := range e.keyQueues {
-		paused := now.Before(s.pausedUntil)
+		paused := s.paused(now)
 		if s.held() == 0 && !paused && now.Sub(s.secondStart) > idleTime {
 			delete(e.keyQueues, key)
 			continue

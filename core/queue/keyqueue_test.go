@@ -111,6 +111,19 @@ func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
 	require.Len(t, s.waiting, 1)
 }
 
+func TestPauseEndsWhenTheClockIsSetBack(t *testing.T) {
+	s := &keyQueue[int]{}
+	now := time.Now()
+	s.pause(now, now.Add(5*time.Second))
+	s.pause(now, now.Add(time.Second)) // ends earlier
+	require.True(t, s.paused(now.Add(4*time.Second)))
+	require.False(t, s.paused(now.Add(5*time.Second)))
+	require.False(t, s.paused(now.Add(-time.Hour)))
+	s.pause(now.Add(-time.Hour), now.Add(-time.Hour+time.Second))
+	require.True(t, s.paused(now.Add(-time.Hour)))
+	require.False(t, s.paused(now.Add(-time.Hour+time.Second)))
+}
+
 func TestIdleKeysAreForgotten(t *testing.T) {
 	q := newTable()
 	e := engineOf(q, small())

@@ -216,7 +216,7 @@ func (e *Engine[T, R]) Reserve(key int64) bool {
 	}
 	now := e.clock.Now()
 	s := e.keyQueue(key)
-	if now.Before(s.pausedUntil) || s.held() >= s.allowed(now) {
+	if s.paused(now) || s.held() >= s.allowed(now) {
 		return false
 	}
 	s.reserved++

@@ -161,9 +161,8 @@ func (e *Engine[T, R]) run(ctx context.Context, s *keyQueue[T], work leased[T]) 
 	result, outcome := e.policy.Run(ctx, work.item)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if outcome.PausedUntil.After(s.pausedUntil) {
-		s.pausedUntil = outcome.PausedUntil
-	}
+	now := e.clock.Now()
+	s.pause(now, outcome.PausedUntil)
 	switch outcome.Next {
 	case Finish:
 		e.results <- finished[R]{result, work.lease}
@@ -173,7 +172,6 @@ func (e *Engine[T, R]) run(ctx context.Context, s *keyQueue[T], work leased[T]) 
 		e.drop(work.lease)
 		e.Wake()
 	}
-	now := e.clock.Now()
 	s.runEnded(now, now.Sub(began), outcome.Response)
 	e.startWaiting(s)
 	if s.maxWaiting == 0 && s.skipped && len(s.waiting) == 0 && s.running < s.limit.current {

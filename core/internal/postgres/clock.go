@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/retry"
 )
 
 // databaseClock is a replica's view of the database's clock.
@@ -37,9 +35,12 @@ const (
 )
 
 // After a backward step, a replica that has not synchronized may still store times of the old
-// clock. They are further ahead than longestWait, which exceeds each wait for a retry. They are
-// moved too, until staleClockPeriod has passed.
-var longestWait = slices.Max(retry.Default(time.Minute).Waits()) * 5 / 4
+// clock. They are further ahead than longestWait, which exceeds each wait for a retry and each Retry-After. They are
+// moved too, until staleClockPeriod has passed. Deadlines and polls may be further ahead, at most longestDeadline.
+const longestWait = 75 * time.Minute
+
+// longestDeadline exceeds the longest time for an outcome, and the longest period of a poll with its variation.
+const longestDeadline = 26 * time.Hour
 
 const staleClockPeriod = 5 * time.Minute
 
@@ -165,12 +166,12 @@ func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 		case wasSet && epoch == known:
 			db.log.Warn("clock of the database was set", "by", off)
 			epoch++
-			if err = shiftDueTimes(ctx, tx, from, off); err == nil {
+			if err = shiftDueTimes(ctx, tx, off, from, from); err == nil {
 				// Rate limits start counting from zero.
 				_, err = tx.ExecContext(ctx, `UPDATE clock_epoch SET epoch = epoch + 1; DELETE FROM throttles`)
 			}
 		case time.Since(db.time.steppedBackAt) < staleClockPeriod:
-			err = shiftDueTimes(ctx, tx, from.Add(longestWait), db.time.stepBack)
+			err = shiftDueTimes(ctx, tx, db.time.stepBack, from.Add(longestWait), from.Add(longestDeadline))
 		}
 		if err != nil {
 			return fmt.Errorf("adjusting to the database's clock: %w", err)
@@ -183,17 +184,25 @@ func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 	return err
 }
 
-// shiftDueTimes moves all due times after from by off.
-func shiftDueTimes(ctx context.Context, tx bun.Conn, from time.Time, off time.Duration) error {
-	args := Args{"from": from, "microseconds": off.Microseconds()}
+// shiftDueTimes moves due times by off: those of deliveries, jobs and calls after from, deadlines and polls after
+// deadlines.
+func shiftDueTimes(ctx context.Context, tx bun.Conn, off time.Duration, from, deadlines time.Time) error {
+	args := func(from time.Time) Args { return Args{"from": from, "microseconds": off.Microseconds()} }
+	some := func(from time.Time, late bool) Args {
+		a := args(from)
+		a["late"] = late
+		return a
+	}
 	for _, statement := range []string{
-		queries.With("move_deliveries", args),
-		queries.With("move_calls", args),
-		queries.With("move_publications", args),
-		queries.With("move_outcomes", args),
-		queries.With("move_tasks", args),
-		queries.With("move_jobs", args),
-		queries.With("move_probes", args),
+		queries.With("move_deliveries", args(from)),
+		queries.With("move_calls", some(from, false)),
+		queries.With("move_calls", some(deadlines, true)),
+		queries.With("move_publications", some(from, false)),
+		queries.With("move_publications", some(deadlines, true)),
+		queries.With("move_outcomes", args(deadlines)),
+		queries.With("move_tasks", args(deadlines)),
+		queries.With("move_jobs", args(from)),
+		queries.With("move_probes", args(from)),
 	} {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
 			return err

@@ -13,7 +13,7 @@ SET
     due_at = due_at + (due_at > ?from)::int * ?microseconds * interval '1 microsecond',
     available_at = available_at + (available_at > ?from)::int * ?microseconds * interval '1 microsecond',
     received_at = received_at + (received_at > ?from)::int * ?microseconds * interval '1 microsecond'
-WHERE due_at > ?from OR available_at > ?from OR received_at > ?from
+WHERE (kind = 'poll') = ?late AND (due_at > ?from OR available_at > ?from OR received_at > ?from)
 
 -- name: move_publications
 UPDATE publications
@@ -22,10 +22,13 @@ SET
     available_at = available_at + (available_at > ?from)::int * ?microseconds * interval '1 microsecond',
     first_marked_at = first_marked_at + (first_marked_at > ?from)::int * ?microseconds * interval '1 microsecond',
     sent_deadline = sent_deadline + (sent_deadline > ?from)::int * ?microseconds * interval '1 microsecond'
-WHERE due_at > ?from
-    OR available_at > ?from AND available_at < 'infinity'
-    OR first_marked_at > ?from
-    OR sent_deadline > ?from
+WHERE (sent_deadline IS NOT NULL) = ?late
+    AND (
+        due_at > ?from
+        OR available_at > ?from AND available_at < 'infinity'
+        OR first_marked_at > ?from
+        OR sent_deadline > ?from
+    )
 
 -- name: move_outcomes
 UPDATE calls

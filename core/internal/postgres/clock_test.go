@@ -9,12 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -117,8 +120,14 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 		return backlog.Due
 	}
 	require.Zero(t, overdue())
+	deadline := db.Clock().Now().Add(2 * time.Hour).Truncate(time.Microsecond)
+	pgtest.Exec(t, db, `INSERT INTO outcome_tasks (business_id, platform, reference, state, updated_at, expires_at)
+		VALUES (?0, 'a', 't', 'early', ?1, ?1)`, tenant.ID, deadline)
 	require.NoError(t, late.SyncClock(ctx))
 	require.EqualValues(t, 1, overdue(), "the replica that was late has followed")
+	var kept time.Time
+	pgtest.Row(t, db, &kept, `SELECT expires_at FROM outcome_tasks`)
+	require.True(t, deadline.Equal(kept), "a deadline of the new clock stays")
 
 	retry := db.Clock().Now().Add(16 * time.Minute).Truncate(time.Microsecond)
 	for _, due := range []time.Time{retry, retry.Add(-leap)} { // the correct time, and the one by the old clock
@@ -127,5 +136,38 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 		var stored time.Time
 		pgtest.Row(t, db, &stored, `SELECT due_at FROM delivery_queue`)
 		require.InDelta(t, retry.Unix(), stored.Unix(), 2)
+	}
+}
+
+// The ends of leases move with the clock. The results of the work in progress still count.
+func TestClockChangeKeepsLeases(t *testing.T) {
+	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			db := hubtest.Open(t, hubtest.DatabaseURL(t), nil)
+			require.NoError(t, db.SyncClock(ctx))
+			p := newPublishHarnessIn(t, db, clocktest.New())
+			had := leaseOfEach(t, p, me)
+			db.StepClock(leap)
+			require.NoError(t, db.SyncClock(ctx))
+
+			now := db.Clock().Now()
+			later := now.Add(time.Hour)
+			failed := webhook.Result{Delivery: had.delivery, State: webhook.Pending, RetryAt: later,
+				Attempt: webhook.Attempt{StartedAt: now, ErrorClass: webhook.Connect, Error: "refused"}}
+			called := relay.Result{Call: had.call, State: relay.Waiting, FinishedAt: now, RetryAt: later,
+				Attempt: &relay.Attempt{StartedAt: now, Status: http.StatusInternalServerError}}
+			published := publishing.Result{Work: had.publication, State: publishing.Waiting, At: now, RetryAt: later}
+			_, err := deliveries.New(db).Finish(ctx, me, []webhook.Result{failed}, webhook.CircuitRules{})
+			require.NoError(t, err)
+			require.NoError(t, callsOf(db).Finish(ctx, me, []relay.Result{called}))
+			require.NoError(t, p.queue.Finish(ctx, me, published, nil))
+			queues := []string{"delivery_queue", "call_queue", "publications"}
+			for _, queue := range queues {
+				var attempts int
+				pgtest.Row(t, db, &attempts, "SELECT max(attempts) FROM "+queue+" WHERE owner IS NULL")
+				require.Equal(t, 1, attempts, queue)
+			}
+		})
 	}
 }
