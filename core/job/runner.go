@@ -162,13 +162,12 @@ func (r *Runner) runJob(ctx context.Context, job core.Job) {
 	}
 	outcome := "done"
 	if r.isFinalFailure(ctx, job, err) {
-		outcome = "failed"
-		r.fail(ctx, log, job, err)
+		outcome = r.fail(ctx, log, job, err)
 	}
 	r.unregister(job)
 	var snooze core.Snooze
 	switch {
-	case outcome == "failed":
+	case outcome != "done":
 	case err == nil:
 		r.config.OnEnded(job.ID)
 		log.Info("job done", "took", time.Since(began))
@@ -225,9 +224,9 @@ const failAttempts = 5
 // failPause is the delay before the next attempt to report a failure.
 const failPause = 5 * time.Second
 
-// fail ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls fail
-// again. A job whose report can never succeed fails without a callback.
-func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
+// fail ends a job as failed and returns the outcome. If that fails, it requeues the job with its cause, and the next
+// attempt calls fail again. A job whose report can never succeed fails without a callback.
+func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause error) string {
 	log.Error("job failed", "error", cause)
 	err := r.withLimit(ctx, func(ctx context.Context) error {
 		if job.Attempts >= r.config.MaxAttempts+failAttempts {
@@ -242,10 +241,14 @@ func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause
 	})
 	if err != nil {
 		log.Error("recording a failed job failed", "error", err)
+		if core.CodeOf(err) == core.Conflict {
+			return "lost"
+		}
 		r.requeue(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
-		return
+		return "retry"
 	}
 	r.config.OnEnded(job.ID)
+	return "failed"
 }
 
 // retry requeues a job for another attempt.

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/customers"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -70,7 +71,7 @@ func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
 			partitions.Reset(next)
 			if retention > 0 {
 				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
-					deliveries.New(h.db).DropOldProblems(ctx, retention))
+					deliveries.New(h.db).DropOldProblems(ctx, retention), jobs.New(h.db).DropOld(ctx, retention))
 			}
 			err = errors.Join(err, h.riders.Sweep(ctx), customers.New(h.db).Sweep(ctx))
 		}

@@ -126,3 +126,54 @@ func TestFirstJobOfEachOrderingKeyIsClaimed(t *testing.T) {
 		{"1 menu", "3 stores", "6 recheck/web"}, {},
 	}, runs)
 }
+
+func TestLockedLeaseDelaysNoRenewalOfOthers(t *testing.T) {
+	ctx, clock := context.Background(), clocktest.New()
+	db := hubtest.Database(t, clock)
+	for range 3 {
+		enqueue(t, db, hubtest.Business(t, db).ID, `{"stores":[{"ref_id":"a"}]}`)
+	}
+	jobs, owner := jobsdb.New(db), core.ID{1}
+	claimed, _, err := jobs.Claim(ctx, owner, 3, clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, claimed, 3)
+	running := make([]job.Progress, len(claimed))
+	for i, one := range claimed {
+		running[i].Job = one
+	}
+	exec, commit := pgtest.BeginOther(t, db)
+	exec(`SELECT FROM job_queue WHERE job_id = ? FOR UPDATE`, claimed[0].ID)
+	until := clock.Now().Add(time.Hour).Truncate(time.Microsecond)
+	renewed := make(chan error)
+	go func() { renewed <- jobs.Renew(ctx, owner, running, until) }()
+	extended := func() (n int) {
+		pgtest.Row(t, db, &n, `SELECT count(*) FROM job_queue WHERE available_at = ?`, until)
+		return n
+	}
+	eventually(t, "the others are renewed", func() bool { return extended() == 2 })
+	commit()
+	require.NoError(t, <-renewed)
+	require.Equal(t, 3, extended())
+}
+
+func TestEndedJobsAreKeptForTheRetention(t *testing.T) {
+	ctx, clock := context.Background(), clocktest.New()
+	db := hubtest.Database(t, clock)
+	business := hubtest.Business(t, db).ID
+	jobs := jobsdb.New(db)
+	ended, waiting := enqueue(t, db, business, `{}`), enqueue(t, db, business, `{}`)
+	claimed, _, err := jobs.Claim(ctx, core.ID{1}, 1, clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, ended, claimed[0].ID)
+	clock.Advance(time.Second)
+	require.NoError(t, jobs.MarkFailed(ctx, claimed[0], "no"))
+	stored := func(after time.Duration) (ids []core.ID) {
+		t.Helper()
+		clock.Advance(after)
+		require.NoError(t, jobs.DropOld(ctx, time.Hour))
+		require.NoError(t, db.Bun().NewRaw(`SELECT id FROM jobs`).Scan(ctx, &ids))
+		return ids
+	}
+	require.ElementsMatch(t, []core.ID{ended, waiting}, stored(time.Hour))
+	require.Equal(t, []core.ID{waiting}, stored(time.Second))
+}

@@ -104,17 +104,30 @@ FROM (?heads) heads
 
 -- name: renew
 -- Extends a lease that is still held, and records the progress. Until the handler reports one, it keeps what is stored:
--- a job that counts in several runs stores its own.
-WITH leased AS (
-    UPDATE job_queue
-    SET available_at = ?until
+-- a job that counts in several runs stores its own. Returns whether it has extended the lease.
+WITH
+held AS (
+    SELECT business_id, ordering_key, seq
+    FROM job_queue
     WHERE business_id = ?business AND ordering_key = ?ordering_key AND seq = ?seq AND owner = ?owner
-    RETURNING job_id
+    FOR UPDATE ?skip_locked
+),
+leased AS (
+    UPDATE job_queue queue
+    SET available_at = ?until
+    FROM held
+    WHERE queue.business_id = held.business_id
+        AND queue.ordering_key = held.ordering_key
+        AND queue.seq = held.seq
+    RETURNING queue.job_id
+),
+progress AS (
+    UPDATE jobs
+    SET progress = ?done, total = ?total
+    FROM leased
+    WHERE business_id = ?business AND id = leased.job_id AND ?total > 0
 )
-UPDATE jobs
-SET progress = ?done, total = ?total
-FROM leased
-WHERE business_id = ?business AND id = leased.job_id AND ?total > 0
+SELECT EXISTS (SELECT 1 FROM leased)
 
 -- name: retry
 -- Returns a job to the queue. An attempt that does not count leaves the state as it is.

@@ -96,16 +96,14 @@ var (
 // maxClaimedBody bounds the bodies that Claim returns, in stored and in decompressed bytes.
 const maxClaimedBody = 64 << 10
 
-// Claim leases due jobs: the first of each business and ordering key.
+// Claim leases due jobs: the first of each business and ordering key. The jobs that it returns with an error are to be
+// released: they may be leased.
 func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.db.ReadClock()
 	rows, err := postgres.QueryRows[claimedJob](ctx, j.db, postgres.Statement{Query: claim, Args: postgres.Args{
 		"now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until, "large": maxClaimedBody,
 		"head": compress.HeadSize,
 	}})
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
-	}
 	claimed := make([]core.Job, len(rows))
 	for i, row := range rows {
 		claimed[i] = core.Job{
@@ -120,6 +118,9 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 			continue
 		}
 		j.decompressBody(&claimed[i], row.Body)
+	}
+	if err != nil {
+		return claimed, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
@@ -147,15 +148,24 @@ func (j Store) Load(ctx context.Context, work core.Job) (core.Job, error) {
 	return work, nil
 }
 
-// Renew extends leases that are still held, and records progress.
+// Renew extends leases that are still held, and records progress. A transaction may lock the lease of its job for long,
+// so Renew waits for such leases last.
 func (j Store) Renew(ctx context.Context, owner core.ID, running []job.Progress, until time.Time) error {
-	for _, p := range running {
-		if _, err := j.db.Bun().ExecContext(ctx, queries.With("renew", postgres.Args{
-			"business": p.Job.Business, "ordering_key": p.Job.OrderingKey(), "seq": p.Job.Seq, "owner": owner,
-			"until": until, "done": p.Done, "total": p.Total,
-		})); err != nil {
-			return fmt.Errorf("renewing the lease of job %s: %w", p.Job.ID, err)
+	for _, skipLocked := range []bun.Safe{"SKIP LOCKED", ""} {
+		var rest []job.Progress
+		for _, p := range running {
+			var renewed bool
+			if err := j.db.Bun().QueryRowContext(ctx, queries.With("renew", postgres.Args{
+				"business": p.Job.Business, "ordering_key": p.Job.OrderingKey(), "seq": p.Job.Seq, "owner": owner,
+				"until": until, "done": p.Done, "total": p.Total, "skip_locked": skipLocked,
+			})).Scan(&renewed); err != nil {
+				return fmt.Errorf("renewing the lease of job %s: %w", p.Job.ID, err)
+			}
+			if !renewed {
+				rest = append(rest, p)
+			}
 		}
+		running = rest
 	}
 	return nil
 }
