@@ -36,7 +36,7 @@ type migrateDown struct {
 // Run rolls back the last group of migrations.
 func (c migrateDown) Run(ctx context.Context, out output) error {
 	return c.withDatabase(ctx, out, func(db *hub.Database) error {
-		if used, err := schema.HasBusinesses(ctx, db.DB); err != nil || used && !c.Yes && c.DatabaseURL != "" {
+		if used, err := schema.HasBusinesses(ctx, db.DB); err != nil || used && !c.Yes {
 			return cmp.Or(err, errors.New("the data of businesses would be lost: add --yes to confirm "+
 				"(an earlier program works on this schema)"))
 		}

@@ -199,8 +199,8 @@ func (r *Rotation) reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, col
 	for _, v := range values {
 		where := ` WHERE ` + column.business + ` = ? AND ` + column.key + ` = ?::` + column.keyType
 		var now [][]byte
-		if err := tx.NewRaw(`SELECT `+column.column+` FROM `+column.table+where+` FOR UPDATE`, v.Business,
-			v.Key).Scan(ctx, &now); err != nil {
+		if err := tx.NewRaw(`SELECT `+column.column+` FROM `+column.table+where+` AND `+column.column+
+			` IS NOT NULL FOR UPDATE`, v.Business, v.Key).Scan(ctx, &now); err != nil {
 			return fmt.Errorf("reading a sealed value: %w", err)
 		}
 		if len(now) == 0 {
