@@ -16,6 +16,7 @@ CREATE TABLE calls (
     result       text NOT NULL DEFAULT '', -- of an action, such as a phone number
     attempts     smallint NOT NULL DEFAULT 0,
     created_at   timestamptz NOT NULL,
+    retried_at   timestamptz,              -- when it was last queued again after it had ended; null: never
     finished_at  timestamptz,
     outcome_deadline timestamptz,          -- of a pending one: when its outcome is overdue; null: of an action
     trace        text                      -- traceparent; null: none
@@ -44,12 +45,13 @@ CREATE TABLE call_queue (
     endpoint       bigint NOT NULL,             -- hash of business and platform; fairness is per endpoint
     payload        text NOT NULL DEFAULT '',    -- of a location: JSON, also after it was sent
     call_id        uuid NOT NULL,               -- of a location: of the newest
-    received_at    timestamptz NOT NULL,        -- when the newest arrived
+    received_at    timestamptz NOT NULL,        -- when the newest arrived; of a poll: when its run was due
     version        bigint NOT NULL DEFAULT 1,   -- counts arrivals
     attempts       smallint NOT NULL DEFAULT 0, -- finished ones of its first call
     due_at         timestamptz NOT NULL,
     available_at   timestamptz NOT NULL,        -- when a worker may claim it: due_at, the end of a lease, or infinity
     owner          uuid,
+    lease          bigint NOT NULL DEFAULT 0,   -- of the last claim
     note           text NOT NULL DEFAULT '',    -- why its first call still waits
     location_state text NOT NULL DEFAULT '',    -- of the last ended location: done, failed or skipped
     location_sent_at timestamptz,               -- when the platform accepted the last location; null: none yet

@@ -52,6 +52,13 @@ func TestStoredRequestOutlivesTheReplicaThatFetchesIt(t *testing.T) {
 	first := []string{"\x00\xff{}", "\x00\xff{}", "\x00\xff{}"}
 	require.Equal(t, first, claim(), "one of the order L-1, and two others")
 	require.Empty(t, claim(), "another replica")
+	for range 2 {
+		require.NoError(t, store.Add(t.Context(), repeat, "L-1"))
+		var waiting int
+		require.NoError(t, db.Bun().QueryRowContext(t.Context(),
+			`SELECT count(*) FROM calls WHERE ordering_key = ?`, relay.InboundKey("linked", "L-1")).Scan(&waiting))
+		require.Equal(t, 3, waiting, "the fetch under way may have read older content")
+	}
 	clock.Advance(31 * time.Second) // the first replica was killed
 	require.Equal(t, first, claim())
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -17,6 +19,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -97,6 +102,7 @@ func TestRetriedRequestQueuesItsCallAgain(t *testing.T) {
 	change := access.Change{Actor: "user:1", Action: "plugin.retry", Why: "corrected"}
 	_, err = plugins.RetrySetAside(t.Context(), "aggregator-b", []int64{aside[1].ID, -1}, change)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
+	d.clock.Advance(25 * time.Hour)
 	n, err := plugins.RetrySetAside(t.Context(), "aggregator-b", []int64{aside[1].ID}, change)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -106,6 +112,7 @@ func TestRetriedRequestQueuesItsCallAgain(t *testing.T) {
 	again := d.claim(me)
 	require.Len(t, again, 1)
 	require.Equal(t, first.ID, again[0].ID)
+	require.Equal(t, d.clock.Now(), again[0].Since.UTC(), "it waits anew")
 	d.finish(me, d.done(again[0]))
 	require.Equal(t, "done", d.action(first.ID).State)
 
@@ -120,6 +127,60 @@ func TestRetriedRequestQueuesItsCallAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Contains(t, string(entries[0].Detail), "Actions.PlanAction order 12")
+}
+
+func TestOutdatedCallsAreNotSentAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind    relay.Kind
+		later   relay.State // of a later call of its ordering key; "": there is none
+		other   relay.Kind  // of the later call; "": the same
+		action  string
+		state   order.State // of the order; "": placed
+		retried bool
+	}{
+		"alone":                 {kind: relay.OrderStatus, retried: true},
+		"a later one failed":    {kind: relay.OrderStatus, later: relay.Failed, retried: true},
+		"a later one was sent":  {kind: relay.OrderStatus, later: relay.Done},
+		"a later one waits":     {kind: relay.OrderStatus, later: relay.Waiting},
+		"another kind was sent": {kind: relay.StoreAction, other: relay.ItemAction, later: relay.Done, retried: true},
+		"an acknowledgement":    {kind: relay.OrderAcknowledge, other: relay.OrderStatus, later: relay.Done},
+		"a request":             {kind: relay.InboundFetch, later: relay.Done, retried: true},
+		"an action":             {kind: relay.Action, action: action.WithMask, retried: true},
+		"of a cancelled order":  {kind: relay.Action, action: action.CustomerData, state: order.Cancelled},
+		"of a completed order":  {kind: relay.Action, action: action.WithMask, state: order.Completed},
+		"contact after delivery": {kind: relay.Action, action: action.CustomerData, state: order.Completed,
+			retried: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newRiderHarness(t)
+			plugins, id := calls.NewPlugins(d.db), d.order("b", "")
+			var queued []outbox.Call
+			for n := range 2 {
+				queued = append(queued, outbox.Call{Business: d.business, ID: core.NewID(d.clock.Now()), Kind: c.kind,
+					OrderingKey: "key", Platform: "b", Order: id, At: d.clock.Now(),
+					Payload: fmt.Appendf(nil, `{"action":%q,"n":%d}`, c.action, n)})
+			}
+			if queued[1].Kind = cmp.Or(c.other, c.kind); c.later == "" {
+				queued = queued[:1]
+			}
+			require.NoError(t, outbox.Run(t.Context(), d.db, func(tx bun.Conn, box *outbox.Outbox) error {
+				return box.QueueCalls(t.Context(), tx, queued)
+			}))
+			first := d.claim(me)[0]
+			d.finish(me, relay.Result{Call: first, State: relay.Failed, FinishedAt: d.clock.Now()})
+			if c.later != "" && c.later != relay.Waiting {
+				d.finish(me, relay.Result{Call: d.claim(me)[0], State: c.later, FinishedAt: d.clock.Now()})
+			}
+			if c.state != "" {
+				pgtest.Exec(t, d.db, `UPDATE orders SET state = ? WHERE id = ?`, c.state, id)
+			}
+			require.NoError(t, plugins.SetAside(t.Context(), asideRequest(d.business, "a call", first.ID.String())))
+			_, err := plugins.RetrySetAside(t.Context(), "aggregator-b", nil, access.Change{Action: "plugin.retry"})
+			require.NoError(t, err)
+			again := d.claim(me)
+			require.Equal(t, c.retried, len(again) > 0 && again[0].ID == first.ID)
+		})
+	}
 }
 
 func TestAnotherBuildEndsWhatIsSetAside(t *testing.T) {

@@ -18,6 +18,8 @@ import (
 	callsdb "github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/internal/postgres/tasks"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/presence"
 	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/queue"
@@ -108,6 +110,12 @@ func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 		require.NoError(t, json.Unmarshal(calls[at].Payload, &p))
 		order = append(order, fmt.Sprintf("%s %t", calls[at].Kind, p.Enable))
 		require.Equal(t, "s1", p.StoreRefID)
+		for _, kind := range []relay.Kind{relay.StoreAction, relay.ItemAction} {
+			sending, err := tasks.Sending(t.Context(), s.db, s.business, "a",
+				outcome.Report{Kind: string(kind), StoreRefID: "s1"})
+			require.NoError(t, err)
+			require.Equal(t, kind == calls[at].Kind, sending)
+		}
 		for _, c := range calls {
 			s.finish(owner, c, relay.Done)
 		}

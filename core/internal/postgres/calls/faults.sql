@@ -89,16 +89,42 @@ WHERE EXISTS (
 RETURNING plugin_id, call, business_id, platform, request, store, about
 
 -- name: failed_calls
--- The calls with the ids that failed.
+-- The calls with the ids that failed, without outdated ones. A call is outdated if a later one of its ordering key and
+-- kind was sent or waits. So is an acknowledgement before any later call, and an action whose order has ended. A
+-- completed order still allows the contact of its customer.
 SELECT calls.business_id, calls.id, calls.ordering_key, calls.kind, calls.platform, calls.order_id
 FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
 JOIN calls ON calls.business_id = wanted.business_id AND calls.id = wanted.id
 WHERE calls.state = 'failed'
+    AND (
+        calls.kind = ?inbound
+        OR NOT EXISTS (
+            SELECT 1
+            FROM calls later
+            WHERE later.business_id = calls.business_id
+                AND later.order_id = calls.order_id
+                AND later.ordering_key = calls.ordering_key
+                AND later.sequence > calls.sequence
+                AND later.state <> 'failed'
+                AND (later.kind = calls.kind OR calls.kind = ?acknowledgement)
+        )
+    )
+    AND (
+        calls.kind <> ?action
+        OR EXISTS (
+            SELECT 1
+            FROM orders
+            WHERE orders.business_id = calls.business_id
+                AND orders.id = calls.order_id
+                AND orders.state <> ?cancelled
+                AND (orders.state <> ?completed OR calls.payload::jsonb ->> 'action' = ?contact)
+        )
+    )
 ORDER BY calls.business_id, calls.ordering_key, calls.sequence
 
 -- name: retry_calls
 -- Lets failed calls wait again.
 UPDATE calls
-SET state = 'waiting', message = '', finished_at = NULL
+SET state = 'waiting', message = '', retried_at = ?now, finished_at = NULL
 FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
 WHERE calls.business_id = wanted.business_id AND calls.id = wanted.id AND calls.state = 'failed'

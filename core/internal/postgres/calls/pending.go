@@ -140,7 +140,7 @@ func (q Store) sendAgain(ctx context.Context, tx bun.Conn, box *outbox.Outbox, c
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("send_again", postgres.Args{
-		"business": c.Business, "id": c.ID,
+		"business": c.Business, "id": c.ID, "now": c.At,
 	})); err != nil {
 		return fmt.Errorf("queueing a call again: %w", err)
 	}

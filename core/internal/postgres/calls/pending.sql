@@ -29,7 +29,7 @@ RETURNING ?ended
 -- name: send_again
 -- Lets a pending call wait again.
 UPDATE calls
-SET state = 'waiting', message = '', finished_at = NULL, outcome_deadline = NULL
+SET state = 'waiting', message = '', retried_at = ?now, finished_at = NULL, outcome_deadline = NULL
 WHERE business_id = ?business AND id = ?id AND state = 'pending'
 
 -- name: delay_again

@@ -24,7 +24,7 @@ due AS (
     LIMIT ?limit
 )
 UPDATE call_queue queue
-SET owner = ?owner, available_at = ?until
+SET owner = ?owner, lease = nextval('leases'), available_at = ?until
 FROM due
 WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
     AND queue.business_id = due.business_id
@@ -42,7 +42,8 @@ RETURNING
     queue.attempts,
     queue.due_at,
     queue.version,
-    queue.steps
+    queue.steps,
+    queue.lease
 
 -- name: load_calls
 -- prepare: businesses bigint[], orders bigint[], ordering_keys text[], platforms text[], located boolean[]
@@ -59,7 +60,7 @@ SELECT
     call.id,
     coalesce(call.kind, ''),
     coalesce(call.payload, ''),
-    call.created_at,
+    coalesce(call.retried_at, call.created_at),
     coalesce(call.trace, ''),
     coalesce(orders.state, ''),
     CASE
@@ -87,7 +88,7 @@ LEFT JOIN LATERAL (
 LEFT JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
 LEFT JOIN platforms platform ON platform.business_id = claimed.business_id AND platform.name = claimed.platform
 LEFT JOIN LATERAL (
-    SELECT id, kind, payload, created_at, trace
+    SELECT id, kind, payload, created_at, retried_at, trace
     FROM calls
     WHERE business_id = claimed.business_id AND ordering_key = claimed.ordering_key AND state = 'waiting'
     ORDER BY sequence
@@ -146,8 +147,8 @@ result AS (
         ?notes::text[],
         ?location_states::text[],
         ?sent::text[],
-        ?leased_to::timestamptz[]
-    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state, sent, leased_to)
+        ?leases::bigint[]
+    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state, sent, lease)
 ),
 -- The ordering keys without a waiting call leave the queue. A rider location stays: it has no other record.
 removed AS (
@@ -156,7 +157,7 @@ removed AS (
     WHERE queue.business_id = result.business_id
         AND queue.ordering_key = result.ordering_key
         AND queue.owner = ?owner
-        AND queue.available_at = result.leased_to
+        AND queue.lease = result.lease
         AND NOT result.retry
         AND queue.kind <> ?location
         AND NOT EXISTS (
@@ -185,7 +186,7 @@ FROM result
 WHERE queue.business_id = result.business_id
     AND queue.ordering_key = result.ordering_key
     AND queue.owner = ?owner
-    AND queue.available_at = result.leased_to
+    AND queue.lease = result.lease
     AND NOT EXISTS (
         SELECT 1
         FROM removed
@@ -199,7 +200,7 @@ SET steps = ?sealed
 WHERE business_id = ?business
     AND ordering_key = ?ordering_key
     AND owner = ?owner
-    AND available_at = ?leased_to
+    AND lease = ?lease
 
 -- name: release
 -- Returns leased ordering keys to the queue, locked in key order.
@@ -209,8 +210,8 @@ FROM (
     SELECT business_id, ordering_key
     FROM call_queue
     WHERE owner = ?owner
-        AND (business_id, ordering_key, available_at) IN (
-            SELECT * FROM unnest(?businesses::bigint[], ?ordering_keys::text[], ?leased_to::timestamptz[])
+        AND (business_id, ordering_key, lease) IN (
+            SELECT * FROM unnest(?businesses::bigint[], ?ordering_keys::text[], ?leases::bigint[])
         )
     ORDER BY business_id, ordering_key
     FOR UPDATE

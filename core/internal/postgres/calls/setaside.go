@@ -12,10 +12,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/audit"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // takenRequest is a request that is no longer set aside.
@@ -111,7 +114,7 @@ func (p Plugins) requeue(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r
 	return nil
 }
 
-// requeueCalls queues the failed calls of requests again.
+// requeueCalls queues the failed calls of requests again, unless they are outdated.
 func (p Plugins) requeueCalls(ctx context.Context, tx bun.Conn, box *outbox.Outbox, requests []takenRequest) error {
 	var businesses []int64
 	var ids []string
@@ -128,16 +131,23 @@ func (p Plugins) requeueCalls(ctx context.Context, tx bun.Conn, box *outbox.Outb
 		c.At = now
 		return []any{&c.Business, &c.ID, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order}
 	}, bun.SafeQuery(queries.With("failed_calls", postgres.Args{
-		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
+		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "inbound": relay.InboundFetch,
+		"acknowledgement": relay.OrderAcknowledge,
+		"action":          relay.Action, "contact": action.CustomerData, "completed": order.Completed,
+		"cancelled": order.Cancelled,
 	})))
-	if err != nil {
+	if err != nil || len(failed) == 0 {
 		return err
+	}
+	businesses, ids = nil, nil
+	for _, c := range failed {
+		businesses, ids = append(businesses, int64(c.Business)), append(ids, c.ID.String())
 	}
 	if err := box.RequeueCalls(ctx, tx, failed); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("retry_calls", postgres.Args{
-		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
+		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "now": now,
 	})); err != nil {
 		return fmt.Errorf("queueing failed calls again: %w", err)
 	}

@@ -5,6 +5,8 @@ package messages
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -25,7 +27,8 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Add queues the fetch of a request's content, unless the same request waits.
+// Add queues the fetch of a request's content, unless the same request waits. A fetch under way may have read older
+// content, so the request that it handles does not count.
 func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error {
 	in.Nonce = relay.Nonce{}
 	call, err := s.Call(in, relay.InboundFetchPayload{PlatformOrderID: platformOrderID})
@@ -67,11 +70,20 @@ func (s Store) Call(in relay.InboundRequest, payload relay.InboundFetchPayload) 
 }
 
 // waits reports whether the same request already waits. Its headers do not count, because a repeat has another date and
-// signature.
+// signature. It locks the ordering key in a separate statement, so that the next one sees what that waited for.
 func (s Store) waits(ctx context.Context, tx bun.Conn, call outbox.Call, in relay.InboundRequest) (bool, error) {
+	var running int
+	err := tx.QueryRowContext(ctx, `SELECT (owner IS NOT NULL)::int FROM call_queue
+		WHERE business_id = ? AND ordering_key = ? FOR UPDATE`, call.Business, call.OrderingKey).Scan(&running)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
 	var payloads []string
-	if err := tx.NewRaw(`SELECT payload FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting'`,
-		call.Business, call.OrderingKey).Scan(ctx, &payloads); err != nil {
+	if err := tx.NewRaw(`SELECT payload FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting'
+		ORDER BY sequence OFFSET ?`, call.Business, call.OrderingKey, running).Scan(ctx, &payloads); err != nil {
 		return false, err
 	}
 	for _, payload := range payloads {

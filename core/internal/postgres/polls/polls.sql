@@ -28,7 +28,7 @@ LIMIT ?limit
 INSERT INTO call_queue (
     business_id, ordering_key, kind, platform, order_id, endpoint, payload, call_id, received_at, due_at, available_at
 )
-SELECT business, ordering_key, 'poll', platform, 0, endpoint, payload, id, ?now, due, due
+SELECT business, ordering_key, 'poll', platform, 0, endpoint, payload, id, due, due, due
 FROM unnest(
     ?businesses::bigint[],
     ?ordering_keys::text[],
@@ -95,7 +95,7 @@ requeued AS (
     SET
         owner = NULL,
         call_id = ?next_run,
-        received_at = CASE WHEN ?over THEN ?now::timestamptz ELSE queue.received_at END,
+        received_at = CASE WHEN ?over THEN ?due::timestamptz ELSE queue.received_at END,
         version = queue.version + 1,
         attempts = ?attempts,
         due_at = ?due,

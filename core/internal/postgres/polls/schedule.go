@@ -88,7 +88,7 @@ func (s Store) add(ctx context.Context, list scheduled) error {
 			"polls": postgres.Array(list.polls), "stores": postgres.Array(list.stores)})); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, queries.With("queue", postgres.Args{"now": s.db.Clock().Now(),
+		if _, err := tx.ExecContext(ctx, queries.With("queue", postgres.Args{
 			"businesses": postgres.Array(list.businesses), "ordering_keys": postgres.Array(list.keys),
 			"platforms": postgres.Array(list.platforms), "endpoints": postgres.Array(list.endpoints),
 			"payloads": postgres.Array(list.payloads), "ids": postgres.Array(list.ids),

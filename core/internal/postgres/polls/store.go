@@ -122,7 +122,7 @@ func (s Store) requeue(ctx context.Context, tx bun.Conn, owner core.ID, end poll
 	var held int
 	err := tx.QueryRowContext(ctx, queries.With("requeue", postgres.Args{"business": end.Call.Business,
 		"ordering_key": end.Call.OrderingKey, "owner": owner, "run": end.Call.ID, "next_run": run, "over": end.Over,
-		"leaves": end.Leaves, "now": end.FinishedAt, "attempts": attempts, "due": due, "note": note})).Scan(&held)
+		"leaves": end.Leaves, "attempts": attempts, "due": due, "note": note})).Scan(&held)
 	if err == nil && held == 0 {
 		return errLeaseLost
 	}

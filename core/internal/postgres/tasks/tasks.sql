@@ -36,7 +36,8 @@ ORDER BY task.state = 'pending' DESC, task.updated_at DESC
 LIMIT 1
 
 -- name: is_sending
--- Reports whether a replica sends a menu of a store, or a call of a kind to a platform.
+-- Reports whether a replica sends a menu of a store, or a call of a kind to a platform. A leased ordering key sends its
+-- first call, whose kind may differ from that of the row.
 SELECT EXISTS (
     SELECT 1
     FROM publications publication
@@ -49,8 +50,20 @@ SELECT EXISTS (
 )
 OR EXISTS (
     SELECT 1
-    FROM call_queue
-    WHERE business_id = ?business AND platform = ?platform AND kind = ?kind AND owner IS NOT NULL
+    FROM call_queue queued
+    WHERE queued.business_id = ?business
+        AND queued.platform = ?platform
+        AND queued.owner IS NOT NULL
+        AND coalesce(
+            (
+                SELECT kind
+                FROM calls
+                WHERE business_id = queued.business_id AND ordering_key = queued.ordering_key AND state = 'waiting'
+                ORDER BY sequence
+                LIMIT 1
+            ),
+            queued.kind
+        ) = ?kind
 )
 
 -- name: keep_early
