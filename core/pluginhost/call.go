@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -262,8 +263,10 @@ func (replyHandler) HandleConn(context.Context, stats.ConnStats) {}
 
 // acquire returns the serving instance of a plugin, within its concurrency limit. If the plugin is starting, or has
 // just lost the caller's instance, acquire waits for up to StartWait. A call that must run alone waits for the others.
+// A call that has waited for most of its time fails, because its timeout would count as the plugin's.
 func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*instance, func(), error) {
 	var due <-chan time.Time
+	enough := k.timeLeft(ctx) / 4
 	for {
 		k.mu.Lock()
 		i, slots, changed, state := k.current, k.slots, k.changed, k.state
@@ -272,6 +275,10 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*
 			free, ok := k.takeSlots(ctx, slots, alone)
 			if !ok {
 				return nil, nil, k.unavailable(state, "its concurrency limit is reached")
+			}
+			if k.timeLeft(ctx) < enough {
+				free()
+				return nil, nil, k.unavailable(state, "the call waited for it for too long")
 			}
 			if i.beginCall() {
 				return i, func() { i.endCall(); free() }, nil
@@ -297,6 +304,18 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*
 			return nil, nil, k.unavailable(state, "")
 		}
 	}
+}
+
+// timeLeft returns the time until the deadline of a call. It is the longest duration if there is none.
+func (k *supervisor) timeLeft(ctx context.Context) time.Duration {
+	left := time.Duration(math.MaxInt64)
+	if due, ok := ctx.Value(dueKey{}).(time.Time); ok {
+		left = due.Sub(k.host.config.Clock.Now())
+	}
+	if due, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(due))
+	}
+	return left
 }
 
 // takeSlots takes a slot for a call, or every slot for a call that must run alone. It fails if the context ends first.

@@ -186,6 +186,38 @@ func TestConcurrentPluginCallsAreLimited(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// slowContext is a context whose Done takes a while, as the wait for a slot does.
+type slowContext struct {
+	context.Context
+	wait func()
+}
+
+// Done waits (context.Context).
+func (c slowContext) Done() <-chan struct{} {
+	c.wait()
+	return c.Context.Done()
+}
+
+func TestCallThatWaitedTooLongIsNotMade(t *testing.T) {
+	s := newTestHost(t)
+	s.ready("good")
+	for waited, refused := range map[time.Duration]bool{29 * time.Second: false, 31 * time.Second: true} {
+		bound, cancel := withTimeout(t.Context(), s.clock, 40*time.Second)
+		defer cancel()
+		call := slowContext{bound, func() { s.clock.Advance(waited) }}
+		_, release, err := s.supervisor("hostile").acquire(call, nil, false)
+		if refused {
+			require.Equal(t, core.Unavailable, core.CodeOf(err))
+			require.ErrorContains(t, err, "waited for it for too long")
+			require.Zero(t, s.status().InFlight)
+			require.Empty(t, s.supervisor("hostile").slots)
+			continue
+		}
+		require.NoError(t, err)
+		release()
+	}
+}
+
 func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 	hosts := []string{"*.aggregator.example", "api.example.com", "127.0.0.1"}
 	for address, message := range map[string]string{

@@ -370,13 +370,17 @@ func (k *supervisor) status() Status {
 	return s
 }
 
+// dueKey is the key of the time limit in a context of withTimeout.
+type dueKey struct{}
+
 // withTimeout bounds a context by the host's clock.
 func withTimeout(ctx context.Context, clock interface {
 	Now() time.Time
 	At(time.Time) (<-chan time.Time, func())
 }, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	due, stopTimer := clock.At(clock.Now().Add(within))
+	limit := clock.Now().Add(within)
+	due, stopTimer := clock.At(limit)
 	go func() {
 		defer stopTimer()
 		select {
@@ -385,5 +389,5 @@ func withTimeout(ctx context.Context, clock interface {
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { cancel(nil) }
+	return context.WithValue(ctx, dueKey{}, limit), func() { cancel(nil) }
 }
