@@ -100,6 +100,17 @@ func (c *validation) shared(at string, in *pb.Inbound) {
 		c.check(strings.HasPrefix(path, "/"), "%s: store_id: %q must begin with a slash", at, path)
 	}
 	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_JWT, "%s: is not possible with a JSON Web Token", at)
+	c.check(name == "" || HMACAlgorithm(in.GetScheme()) == "" || signsHeader(in, name),
+		"%s: store_id_header: the signed_text must contain {header.%s}", at, name)
+}
+
+// signsHeader reports whether an HMAC covers a header. Otherwise a replayed request could name another store, of
+// another business.
+func signsHeader(in *pb.Inbound, name string) bool {
+	text, err := signature.Parse(SignedText(in))
+	return err != nil || slices.ContainsFunc(text, func(p signature.Part) bool {
+		return p.Source == signature.Header && strings.EqualFold(p.Text, name)
+	})
 }
 
 // token checks the description of a JSON Web Token.

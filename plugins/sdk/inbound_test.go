@@ -190,6 +190,13 @@ func TestSharedInboundNamesTheStore(t *testing.T) {
 	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{}), "store_id: is required")
 	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{StoreId: []string{"store"}}), "begin with a slash")
 	require.ErrorContains(t, shared(equals(), &pb.SharedInbound{StoreIdHeader: "X Store"}), "is no header name")
+	signed := func(text string) *pb.Inbound {
+		return &pb.Inbound{Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, SignedText: text}
+	}
+	require.NoError(t, shared(signed("{header.x-store}.{body}"), &pb.SharedInbound{StoreIdHeader: "X-Store"}))
+	require.NoError(t, shared(signed("{body}"), &pb.SharedInbound{StoreId: []string{"/store"}}))
+	require.ErrorContains(t, shared(signed("{header.x-other}.{body}"), &pb.SharedInbound{StoreIdHeader: "X-Store"}),
+		"must contain {header.X-Store}")
 	token := &pb.Inbound{Scheme: pb.InboundScheme_INBOUND_SCHEME_JWT}
 	require.ErrorContains(t, shared(token, &pb.SharedInbound{StoreIdHeader: "X-Store"}), "JSON Web Token")
 }
