@@ -35,6 +35,9 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 	require.Contains(t,
 		sendStores(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b",`+
 			`"platform_store_id":"R-1"}]}`), `"errors":0`, "ids are per platform")
+	err := platforms.Set(t.Context(), p.business, core.Platform{Name: "site", ServedBy: "aggregator-a"},
+		func(*relay.Access) error { return nil })
+	require.ErrorContains(t, err, `the platform "site" would know the stores "s1" and "s2" by "7"`)
 	require.Contains(t,
 		sendStores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2",`+
 			`"platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")

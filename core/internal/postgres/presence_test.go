@@ -131,6 +131,33 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 			access.Change{})))
 }
 
+func TestTimerOpensNoSilentStore(t *testing.T) {
+	s := newSwitchHarness(t)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "hub", true})
+	w, ctx := newPresenceWatch(s.db), context.Background()
+	check := func() []string {
+		_, err := w.Check(ctx)
+		require.NoError(t, err)
+		_, _, err = s.toggles.EnableDue(ctx, 10)
+		require.NoError(t, err)
+		return s.closed("s1")
+	}
+	hear := func() {
+		w.Record(presence.Heartbeat{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
+		require.NoError(t, w.Flush(ctx))
+	}
+	hear()
+	require.Empty(t, check())
+	s.switchStore("s1", false, s.clock.Now().Add(time.Hour), "a")
+	s.clock.Advance(31 * time.Minute)
+	everywhere := check()
+	require.Len(t, everywhere, 4)
+	s.clock.Advance(time.Hour)
+	require.Equal(t, everywhere, check(), "the timer is over, and the POS is silent")
+	hear()
+	require.Empty(t, check(), "the next heartbeat opens it")
+}
+
 func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	clock := db.Clock().(*clocktest.Clock)

@@ -77,10 +77,9 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 		if len(changes) == 0 {
 			return now, nil
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE pos_presence p SET silent_since = nullif(c.since, '')::timestamptz
-			FROM unnest(?::bigint[], ?::bigint[], ?::text[]) AS c (business, store, since)
-				WHERE p.business_id = c.business AND p.store_id = c.store`,
-			postgres.Array(businesses), postgres.Array(stores), postgres.Array(since)); err != nil {
+		if _, err := tx.ExecContext(ctx, queries.With("set_silent", postgres.Args{
+			"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "since": postgres.Array(since),
+		})); err != nil {
 			return now, fmt.Errorf("storing which stores are silent: %w", err)
 		}
 		return now, nil

@@ -64,11 +64,30 @@ LEFT JOIN store_switches earlier
     ON earlier.business_id = put.business_id AND earlier.store_id = put.store_id AND earlier.platform = put.platform
 ORDER BY platform.name
 
+-- name: lock_presence
+-- Locks the presence of the stores whose timers are due.
+SELECT
+FROM pos_presence
+WHERE business_id = ?business
+    AND store_id IN (SELECT store_id FROM store_switches WHERE turn_on_at <= ?now AND business_id = ?business)
+ORDER BY store_id
+FOR SHARE
+
 -- name: turn_on_stores
--- Opens the stores whose timers are due.
+-- Opens the stores whose timers are due. One that is closed because its POS is silent opens with the next heartbeat.
 WITH
 due AS (
-    SELECT business_id, store_id, platform
+    SELECT
+        business_id,
+        store_id,
+        platform,
+        EXISTS (
+            SELECT 1
+            FROM pos_presence presence
+            WHERE presence.business_id = store_switches.business_id
+                AND presence.store_id = store_switches.store_id
+                AND presence.closed_for_silence
+        ) AS silent
     FROM store_switches
     WHERE turn_on_at <= ?now AND business_id = ?business
     ORDER BY turn_on_at
@@ -77,7 +96,12 @@ due AS (
 ),
 put AS (
     UPDATE store_switches switch
-    SET open = true, turn_on_at = NULL, source = ?source, reason = '', at = ?now
+    SET
+        open = NOT due.silent,
+        turn_on_at = NULL,
+        source = CASE WHEN due.silent THEN ?silent ELSE ?source END,
+        reason = '',
+        at = ?now
     FROM due
     WHERE switch.business_id = due.business_id
         AND switch.store_id = due.store_id
@@ -88,6 +112,7 @@ SELECT ?columns, put.open, put.source, put.reason, put.actor, put.reference, tru
 FROM put
 JOIN stores store ON store.business_id = put.business_id AND store.id = put.store_id
 JOIN platforms platform ON platform.business_id = put.business_id AND platform.name = put.platform
+WHERE put.open
 ORDER BY put.business_id, put.store_id, put.platform
 
 -- name: listing_platforms

@@ -29,7 +29,7 @@ func (t Store) notifyTimer(ctx context.Context, tx bun.Conn, at time.Time) error
 }
 
 // EnableDue enables stores and items whose timers are due, and ends workloads. It handles one business at a time, so
-// that a failure in one does not delay others. It skips rows that another transaction has locked.
+// that a failure in one does not delay others.
 func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {
 	next, err = t.nextDue(ctx, nil)
 	if err != nil || next.IsZero() || next.After(t.db.Clock().Now()) {
@@ -73,8 +73,13 @@ func (t Store) nextDue(ctx context.Context, except []int64) (time.Time, error) {
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		now := t.db.Clock().Now()
+		if _, err := tx.ExecContext(ctx, queries.With("lock_presence", postgres.Args{"business": business,
+			"now": now})); err != nil {
+			return fmt.Errorf("locking the presence of stores: %w", err)
+		}
 		opened, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
-			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": switchColumns,
+			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer,
+			"silent": toggle.SourcePresence, "columns": switchColumns,
 		}))
 		n = len(opened)
 		return t.notifyPlatforms(ctx, tx, box, opened, err)

@@ -79,13 +79,10 @@ func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID,
 	return platform, nil
 }
 
-// lockPlatforms takes the locks of a change of a platform. A new platform may have stores that name
-// it already.
-func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, created bool) error {
-	if created {
-		if err := LockPlatformStores(ctx, tx, business); err != nil {
-			return err
-		}
+// lockPlatforms takes the locks of a change of a platform. Stores may name it already, if it is new or had no plugin.
+func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
+	if err := LockPlatformStores(ctx, tx, business); err != nil {
+		return err
 	}
 	return LockNames(ctx, tx, business)
 }

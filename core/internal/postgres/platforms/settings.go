@@ -22,7 +22,7 @@ const PlatformVersion = `md5(concat_ws('/', p.served_by, p.settings, p.addresses
 func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform,
 	update relay.AccessUpdate, change access.Change) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := lockPlatforms(ctx, tx, business, update.Version == ""); err != nil {
+		if err := lockPlatforms(ctx, tx, business); err != nil {
 			return err
 		}
 		var present string

@@ -147,7 +147,7 @@ func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, plat
 	change func(*relay.Access) error, stores map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {
 		// The same lock order as store jobs: platform stores before menus.
-		if err := lockPlatforms(ctx, tx, business, true); err != nil {
+		if err := lockPlatforms(ctx, tx, business); err != nil {
 			return err
 		}
 		if err := p.setAudited(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
@@ -192,10 +192,12 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	}
 	previous := access
 	previous.BaseURLs, previous.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
-	if created, _ := result.RowsAffected(); created == 0 {
-		before = auditEntry(served, previous, previous)
-	} else if err := CheckPlatformStores(ctx, tx, business, platform.Name); err != nil {
+	created, err := result.RowsAffected()
+	if err != nil {
 		return nil, nil, err
+	}
+	if created == 0 {
+		before = auditEntry(served, previous, previous)
 	}
 	if served != platform.ServedBy {
 		access = relay.Access{BaseURLs: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
@@ -213,8 +215,13 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if err := change(&access); err != nil {
 		return nil, nil, err
 	}
-	return before, auditEntry(platform.ServedBy, access, previous),
-		p.store(ctx, tx, platformChange{business, platform, previous.Secrets, access})
+	if err := p.store(ctx, tx, platformChange{business, platform, previous.Secrets, access}); err != nil {
+		return nil, nil, err
+	}
+	if created > 0 || served == core.ServedByMerchant { // without a plugin, stores may share an id
+		err = CheckPlatformStores(ctx, tx, business, platform.Name)
+	}
+	return before, auditEntry(platform.ServedBy, access, previous), err
 }
 
 // platformChange is a change of a platform.
