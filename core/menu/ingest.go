@@ -260,6 +260,7 @@ func (p *Plan) StaleMenus() []int64 {
 
 // Versions identifies the content of an effective menu: as long as it is equal, so is the menu.
 type Versions struct {
+	Epoch     string // of the database: one that lost transactions uses versions again
 	StoreID   int64
 	Platform  core.Platform
 	Catalogue int64  // of the master catalogue
@@ -274,6 +275,6 @@ const RenderVersion = 4
 
 // ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
-	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, RenderVersion, v.StoreID, v.Catalogue, v.Store, v.Open,
-		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
+	return fmt.Sprintf(`"%d-%s-%d-%d-%d-%t-%s-%s-%s"`, RenderVersion, url.QueryEscape(v.Epoch), v.StoreID, v.Catalogue,
+		v.Store, v.Open, url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
 }

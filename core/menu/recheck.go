@@ -21,12 +21,12 @@ type StoredItem struct {
 type RecheckStorage interface {
 	// ItemsAfter reads master items with ids above the given one, in ascending order.
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
+	// CatalogueVersion returns a number that each change of the catalogue raises.
+	CatalogueVersion(ctx context.Context, business core.BusinessID) (int64, error)
 	// ReplaceFindings replaces the findings of the job's platform for items. It skips items that have changed since
-	// they
-	// were read, and returns their number. If there are none, it stores body as the body of the job, for the next
+	// they were read, and returns their number. If there are none, it stores body as the body of the job, for the next
 	// attempt. It returns Conflict if the job's lease is lost.
-	ReplaceFindings(ctx context.Context, job core.Job, items []StoredItem, findings map[string][]Finding,
-		body []byte) (stale int, err error)
+	ReplaceFindings(ctx context.Context, job core.Job, page CheckedItems, body []byte) (stale int, err error)
 	// StoresAfter reads stores with ids above the given one, in ascending order: those that the platform lists, or only
 	// those with findings.
 	StoresAfter(ctx context.Context, business core.BusinessID, page StorePage) ([]StoredStore, error)
@@ -36,6 +36,13 @@ type RecheckStorage interface {
 	Menu(ctx context.Context, business core.BusinessID, store int64) (Menu, error)
 	// EndRecheck ends the job.
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
+}
+
+// CheckedItems are items with their findings, by ref_id.
+type CheckedItems struct {
+	Items    []StoredItem
+	Findings map[string][]Finding
+	Version  int64 // of the catalogue before it was read; 0: the findings do not depend on other objects
 }
 
 // StoredStore is a store to check.
@@ -92,6 +99,12 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		size = contextPage
 	}
 	for attempts := 0; ; {
+		var page CheckedItems
+		if platform.Context {
+			if page.Version, err = r.Storage.CatalogueVersion(ctx, job.Business); err != nil {
+				return err
+			}
+		}
 		items, err := r.Storage.ItemsAfter(ctx, job.Business, at.After, size)
 		if err != nil {
 			return err
@@ -99,17 +112,20 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		if len(items) == 0 {
 			break
 		}
-		findings, err := r.inspect(ctx, job, platform, items)
-		if err != nil {
+		page.Items = items
+		if attempts == maxPageAttempts-1 { // the catalogue changes all the time
+			page.Version = 0
+		}
+		if page.Findings, err = r.inspect(ctx, job, platform, items); err != nil {
 			return err
 		}
 		next := progress{After: items[len(items)-1].Item.ID, Checked: at.Checked + len(items),
-			Found: at.Found + len(findings)}
+			Found: at.Found + len(page.Findings)}
 		body, err := json.Marshal(next)
 		if err != nil {
 			return err
 		}
-		stale, err := r.Storage.ReplaceFindings(ctx, job, items, findings, body)
+		stale, err := r.Storage.ReplaceFindings(ctx, job, page, body)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,8 @@ import (
 type recheckFake struct {
 	items  []StoredItem
 	found  map[string][]Finding
-	stale  int // pages with items that change meanwhile
+	stale  int  // pages with items that change meanwhile
+	busy   bool // the catalogue changes all the time, and findings depend on it
 	asked  []string
 	err    error  // of an inspection
 	late   string // an item for which the platform responds too late
@@ -33,14 +34,20 @@ func (f *recheckFake) ItemsAfter(_ context.Context, _ core.BusinessID, after int
 	return f.items[at:min(len(f.items), at+limit)], nil
 }
 
-func (f *recheckFake) ReplaceFindings(_ context.Context, _ core.Job, items []StoredItem,
-	findings map[string][]Finding, body []byte) (int, error) {
+func (f *recheckFake) CatalogueVersion(context.Context, core.BusinessID) (int64, error) {
+	return 1, nil
+}
+
+func (f *recheckFake) ReplaceFindings(_ context.Context, _ core.Job, page CheckedItems, body []byte) (int, error) {
 	if f.stale > 0 {
 		f.stale--
 		return 1, nil
 	}
-	for _, item := range items {
-		f.found[item.Item.RefID] = findings[item.Item.RefID]
+	if f.busy && page.Version != 0 {
+		return len(page.Items), nil
+	}
+	for _, item := range page.Items {
+		f.found[item.Item.RefID] = page.Findings[item.Item.RefID]
 	}
 	f.body = body
 	return 0, nil
@@ -52,7 +59,7 @@ func (f *recheckFake) EndRecheck(_ context.Context, _ core.Job, failure string, 
 }
 
 func (f *recheckFake) Platforms(context.Context, core.BusinessID) ([]RulePlatform, error) {
-	return nil, nil
+	return []RulePlatform{{Name: "tasty", Context: f.busy}}, nil
 }
 
 func (f *recheckFake) StoresAfter(context.Context, core.BusinessID, StorePage) ([]StoredStore, error) {
@@ -128,6 +135,11 @@ func TestRecheckUpdatesTheFindings(t *testing.T) {
 	require.NoError(t, f.recheck())
 	require.Len(t, f.asked, 6, "what changed meanwhile is checked once more")
 	require.Len(t, f.found["a"], 1)
+
+	f = newRecheckFake()
+	f.busy = true
+	require.NoError(t, f.recheck())
+	require.Empty(t, f.found["b"], "findings about a catalogue that always changes are stored")
 }
 
 func TestRecheckWaitsForPluginsAndClearsRemovedOnes(t *testing.T) {

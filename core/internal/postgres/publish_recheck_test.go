@@ -11,6 +11,7 @@ import (
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -27,7 +28,7 @@ func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
 		return claimed[0]
 	}
 	storeProgress := func(work core.Job, body string) {
-		_, err := menus.ReplaceFindings(t.Context(), work, items, nil, []byte(body))
+		_, err := menus.ReplaceFindings(t.Context(), work, menu.CheckedItems{Items: items}, []byte(body))
 		require.NoError(t, err)
 	}
 	work := p.recheck("a")

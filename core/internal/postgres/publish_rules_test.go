@@ -50,22 +50,30 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	items, err := menus.ItemsAfter(t.Context(), k.business, 0, 100)
 	require.NoError(t, err)
 	require.Len(t, items, 6)
+	version, err := menus.CatalogueVersion(t.Context(), k.business)
+	require.NoError(t, err)
 	work := k.recheck("app")
 	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}},
 		"naan": {{Platform: "app", Rule: "r", Message: "m"}}}
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
-	stale, err := menus.ReplaceFindings(t.Context(), work, items, found, []byte("{}"))
+	page := menu.CheckedItems{Items: items, Findings: found, Version: version}
+	stale, err := menus.ReplaceFindings(t.Context(), work, page, []byte("{}"))
+	require.NoError(t, err)
+	require.Equal(t, 6, stale, "the findings may depend on what has changed")
+	require.Equal(t, 0, flags("2", "app"))
+	page.Version = 0
+	stale, err = menus.ReplaceFindings(t.Context(), work, page, []byte("{}"))
 	require.NoError(t, err)
 	require.Equal(t, 1, stale, "an item that changed since it was read is skipped")
-	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
+	require.Equal(t, []any{1, 0}, []any{flags("3", "app"), flags("3", "web")})
 	full, err := menus.Menu(t.Context(), k.business, 0)
 	require.NoError(t, err)
 	require.Len(t, full.Blocked["app"], 1)
 
 	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
-	_, err = menus.ReplaceFindings(t.Context(), work, items, nil, []byte("{}"))
+	_, err = menus.ReplaceFindings(t.Context(), work, menu.CheckedItems{Items: items}, []byte("{}"))
 	require.Equal(t, core.Conflict, core.CodeOf(err), "the lease is over")
-	require.Equal(t, 1, flags("3", "app"))
+	require.Equal(t, 1, flags("4", "app"))
 }
 
 func TestChangedFindingsRepublishTheirStores(t *testing.T) {
@@ -77,7 +85,8 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	for _, publicationNames := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
 		work := p.recheck("a")
 		require.Equal(t, publicationNames, p.marked(func() {
-			_, err := menus.ReplaceFindings(t.Context(), work, items, found, []byte("{}"))
+			_, err := menus.ReplaceFindings(t.Context(), work, menu.CheckedItems{Items: items, Findings: found},
+				[]byte("{}"))
 			require.NoError(t, err)
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))

@@ -30,4 +30,6 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 		read(other, "s")
 		require.Equal(t, cached, read(p, "s1"), "a menu that is published often stays cached")
 	}
+	pgtest.Exec(t, p.db, `DELETE FROM cache_epochs`)
+	require.Equal(t, fresh, read(p, "s1"), "a server that lost transactions may use the version again")
 }

@@ -41,8 +41,9 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 }
 
 // ReplaceFindings stores the findings of the job's platform against items (menu.RecheckStorage).
-func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.StoredItem,
-	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
+func (m Store) ReplaceFindings(ctx context.Context, work core.Job, page menu.CheckedItems,
+	body []byte) (stale int, err error) {
+	items := page.Items
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
@@ -59,6 +60,10 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.
 				work.Business, int(menu.Items)).Scan(ctx, &same); err != nil {
 			return fmt.Errorf("reading items: %w", err)
 		}
+		if changed, err := m.hasChanged(ctx, tx, work.Business, page.Version); err != nil || changed {
+			stale = len(items)
+			return err
+		}
 		unchanged := make(map[int64]bool, len(same))
 		for _, id := range same {
 			unchanged[id] = true
@@ -67,7 +72,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.
 		for i := range items {
 			if unchanged[items[i].Item.ID] {
 				current = append(current, menu.ItemFindings{ID: items[i].Item.ID,
-					Findings: findings[items[i].Item.RefID]})
+					Findings: page.Findings[items[i].Item.RefID]})
 			}
 		}
 		stale = len(items) - len(current)
@@ -83,6 +88,31 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.
 		return m.storeProgress(ctx, tx, work, body)
 	})
 	return stale, err
+}
+
+// CatalogueVersion returns the version of the catalogue (menu.RecheckStorage).
+func (m Store) CatalogueVersion(ctx context.Context, business core.BusinessID) (version int64, err error) {
+	if err := m.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0)`,
+		business).Scan(&version); err != nil {
+		return 0, fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	return version, nil
+}
+
+// hasChanged reports whether the catalogue has another version than the given one, which is 0 if it does not matter.
+// The lock keeps the version until the transaction ends.
+func (m Store) hasChanged(ctx context.Context, tx bun.Conn, business core.BusinessID, version int64) (bool, error) {
+	if version == 0 {
+		return false, nil
+	}
+	var current int64
+	if err := tx.QueryRowContext(ctx,
+		`SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0 FOR NO KEY UPDATE`, business).
+		Scan(&current); err != nil {
+		return false, fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	return current != version, nil
 }
 
 func (m Store) storeProgress(ctx context.Context, tx bun.Conn, work core.Job, body []byte) error {

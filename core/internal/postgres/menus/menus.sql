@@ -53,6 +53,7 @@ LIMIT ?limit
 -- name: versions
 -- The versions that determine an effective menu, and whether the store takes orders on the platform.
 SELECT
+    coalesce(cache_epoch(), ''),
     store.id,
     platform.name,
     platform.served_by,

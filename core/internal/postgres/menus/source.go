@@ -36,10 +36,12 @@ type MenuSource struct {
 // maxCatalogues is the number of cached catalogues, each at most some tens of megabytes.
 const maxCatalogues = 4
 
-// catalogue is the master catalogue of a business.
+// catalogue is the master catalogue of a business. A server that lost transactions uses versions again, in another
+// epoch.
 type catalogue struct {
 	business core.BusinessID
 	version  int64
+	epoch    string
 	menu     menu.Menu
 }
 
@@ -170,10 +172,16 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 // callers usually need the same business.
 func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
 	var version int64
+	var epoch string
 	if err := tx.QueryRowContext(ctx,
-		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0)`,
-		business).Scan(&version); err != nil {
+		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0),
+			coalesce(cache_epoch(), '')`, business).Scan(&version, &epoch); err != nil {
 		return menu.Menu{}, fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	if epoch == "" { // this transaction only reads
+		if err := m.db.Bun().QueryRowContext(ctx, `SELECT begin_cache_epoch()`).Scan(&epoch); err != nil {
+			return menu.Menu{}, fmt.Errorf("beginning an epoch of caches: %w", err)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,7 +190,7 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 		c = m.cache[at]
 		m.cache = slices.Delete(m.cache, at, at+1)
 	}
-	if c.business == 0 || c.version != version {
+	if c.business == 0 || c.version != version || c.epoch != epoch {
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
 		read, err := loader.menu()
 		if err != nil {
@@ -191,7 +199,7 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.TimingsTable.Current()); err != nil {
 			return read, err
 		}
-		c = catalogue{business, version, read}
+		c = catalogue{business, version, epoch, read}
 	}
 	if len(m.cache) == maxCatalogues {
 		m.cache = slices.Delete(m.cache, 0, 1)

@@ -3,6 +3,8 @@ package menus
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -196,6 +198,15 @@ func (m Store) Versions(ctx context.Context, business core.BusinessID, storeRef,
 	err := m.db.Bun().QueryRowContext(ctx, queries.With("versions", postgres.Args{
 		"business": business, "ref": storeRef, "platform": platform,
 	})).
-		Scan(&v.StoreID, &v.Platform.Name, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
-	return v, postgres.NotFound(err, "there is no such store or platform")
+		Scan(&v.Epoch, &v.StoreID, &v.Platform.Name, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return v, err
+	}
+	var found bool
+	err = m.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT true FROM stores WHERE business_id = ? AND ref_id = ?`, business, storeRef).Scan(&found)
+	if err != nil {
+		return v, postgres.NotFound(err, "there is no store with this ref_id")
+	}
+	return v, core.NoSuch("platform", postgres.Quoted(platform), "there is no platform with this name")
 }
