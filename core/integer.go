@@ -80,6 +80,15 @@ func parseInteger(text string) (int64, bool) {
 	return amount.IntPart(), err == nil && amount.IsInteger()
 }
 
+// IntegerText returns a JSON number without a zero fraction or an exponent: "20" for 20.0 and 2e1. It returns any other
+// text unchanged.
+func IntegerText(number string) string {
+	if n, ok := parseInteger(number); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return number
+}
+
 // Identifier is a string that may also be sent as a whole number.
 type Identifier string
 

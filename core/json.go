@@ -96,6 +96,23 @@ func ReplaceFalseTexts(members map[string]jsontext.Value, fields []string) (repl
 	return replaced
 }
 
+// ReplaceFalseTextsIn does so in the objects of a list. It returns the paths of the replaced fields.
+func ReplaceFalseTextsIn(members map[string]jsontext.Value, list string, fields []string) (replaced []string) {
+	var objects []map[string]jsontext.Value
+	if members[list].Kind() != '[' || json.Unmarshal(members[list], &objects) != nil {
+		return nil
+	}
+	for i, object := range objects {
+		for _, field := range ReplaceFalseTexts(object, fields) {
+			replaced = append(replaced, fmt.Sprintf("%s[%d].%s", list, i, field))
+		}
+	}
+	if encoded, err := json.Marshal(objects, json.Deterministic(true)); err == nil {
+		members[list] = encoded
+	}
+	return replaced
+}
+
 // AddFailure records why an object could not be decoded, with its ref_id if that can be read.
 func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var members map[string]jsontext.Value

@@ -19,6 +19,9 @@ func NormalizeLanguage(code string) (present string, known bool) {
 	return base.String(), true
 }
 
+// NoLanguage is the warning about a translation with a blank language. It continues the field's name.
+const NoLanguage = "is empty, and the translation is ignored"
+
 // ReadLanguage returns the stored form of the language code of a translation, with its region if it has one. It
 // keeps codes outside of ISO 639-1, in lower case. The warning about another form continues the field's name, "" if
 // there is none.

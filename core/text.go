@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,4 +30,9 @@ func CheckText(text *string, least, most int) (code, rule string) {
 	default:
 		return "length", TooLong(*text, most)
 	}
+}
+
+// DropBlank removes the blank texts of a list, which some clients send for none. It modifies the list.
+func DropBlank(list []string) []string {
+	return slices.DeleteFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

@@ -71,7 +71,7 @@ func (o *ChargeObject) check(c *checker) {
 		c.roundNoise(o.Structure.Value)
 	}
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
-	c.refs("excluded_platforms", o.ExcludedPlatforms)
+	c.platforms("excluded_platforms", &o.ExcludedPlatforms)
 	c.itemRefs(&o.ItemRefIDs)
 }
 

@@ -107,8 +107,6 @@ func TestCategoryFieldsAreValidated(t *testing.T) {
 		{"img_url is a link", category(`,"img_url":"picture.png"`), "img_url must be a full URL"},
 		{"an empty img_url says there is none", category(`,"img_url":""`), ""},
 		{"no category is its own parent", category(`,"parent_ref_id":"C-1"`), "must not name the category itself"},
-		{"a language is required", category(`,` +
-			`"translations":[{"name":"x"}]`), "translations[0].language must not be empty"},
 		{"a translation has language, name, description",
 			category(`,"translations":[{"language":"hi","name":"चाय","description":"x"}]`), ""},
 		{"and no title: it is not looked at", category(`,"translations":[{"language":"hi","name":"x","title":5}]`), ""},
@@ -140,6 +138,8 @@ func TestItemFieldsAreValidated(t *testing.T) {
 			"fulfillment_modes[0] must be one of: delivery, pickup"},
 		{"food_type may be a string", item(`,"food_type":"2"`), ""},
 		{"food_type may be an integer", item(`,"food_type":4`), ""},
+		{"food_type may have a zero fraction", item(`,"food_type":2.0`), ""},
+		{"food_type has no other fraction", item(`,"food_type":2.5`), `food_type must be "1" (vegetarian)`},
 		{"food_type ends at 4", item(`,"food_type":5`), `food_type must be "1" (vegetarian)`},
 		{"food_type is not a word", item(`,"food_type":"veg"`), `food_type must be "1" (vegetarian)`},
 		{"an image has a tag", item(`,"images":[{"url":"https://x.example/a.png"}]`),

@@ -62,7 +62,7 @@ func (o *ItemObject) check(c *checker) {
 	c.images(o.Images)
 	translations(c, &o.Translations, "title")
 	c.tags(o.Tags)
-	c.refs("included_platforms", o.IncludedPlatforms)
+	c.platforms("included_platforms", &o.IncludedPlatforms)
 	c.platformPricing(o.PlatformPricing)
 	c.keyValueGroups(o.KeyValueGroups, OnItem)
 }

@@ -29,9 +29,18 @@ func (c *checker) references(field string, list *[]string) {
 	c.refs(field, *list)
 }
 
+// platforms drops blank names from a list of platforms, and checks the others.
+func (c *checker) platforms(field string, list *[]string) {
+	kept, warning := core.DropBlankPlatforms(*list)
+	if *list = kept; warning != "" {
+		c.warn(field, warning)
+	}
+	c.refs(field, *list)
+}
+
 // language returns the stored form of a language code (core.ReadLanguage).
 func (c *checker) language(code string) string {
-	if strings.TrimSpace(code) == "" || core.TooLong(code, maxName) != "" {
+	if core.TooLong(code, maxName) != "" {
 		c.text("language", &code, 1, maxName)
 		return code
 	}
@@ -83,21 +92,30 @@ func escapePercent(address string) string {
 	return escaped.String()
 }
 
-// optionalTexts are the fields that some clients send as false for none.
-var optionalTexts = []string{"description", "ref_title", "img_url"}
+// optionalTexts are the fields that some clients send as false for none, and translatedTexts those of translations.
+var (
+	optionalTexts   = []string{"description", "ref_title", "img_url", "parent_ref_id"}
+	translatedTexts = []string{"title", "name", "description"}
+)
 
 // replacement is a field of another type than it should have, and how it is read.
 type replacement struct{ field, as string }
 
 // replaceOtherTypes returns an object with false replaced by an empty text, and an empty array by an empty object. It
-// also returns the replacements. Some languages have one type for arrays and objects.
+// removes a food_type that is false. It also returns the replacements. Some languages have one type for arrays and
+// objects.
 func replaceOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []replacement) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(raw, &members) != nil {
 		return raw, nil
 	}
-	for _, field := range core.ReplaceFalseTexts(members, optionalTexts) {
+	for _, field := range append(core.ReplaceFalseTexts(members, optionalTexts),
+		core.ReplaceFalseTextsIn(members, "translations", translatedTexts)...) {
 		replaced = append(replaced, replacement{field, core.FalseText})
+	}
+	if members["food_type"].Kind() == 'f' { // an empty one is not valid
+		delete(members, "food_type")
+		replaced = append(replaced, replacement{"food_type", "is false, and is read as absent"})
 	}
 	var elements []jsontext.Value
 	if tags := members["tags"]; tags.Kind() == '[' && json.Unmarshal(tags, &elements) == nil && len(elements) == 0 {

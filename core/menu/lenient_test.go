@@ -45,11 +45,45 @@ func TestDeviationsOfRealClientsAreAccepted(t *testing.T) {
 			{"description", "description is false, and is read as empty"},
 			{"img_url", "img_url is false, and is read as empty"}},
 			func(t *testing.T, h *memoryDB) { require.Empty(t, *h.item("tea").Description) }},
+		"false for no parent": {`M {"categories":[{"ref_id":"C","name":"c","parent_ref_id":false}]}`, Categories,
+			[]Warning{{"parent_ref_id", "parent_ref_id is false, and is read as empty"}},
+			func(t *testing.T, h *memoryDB) { require.Zero(t, h.category("C").ParentID) }},
+		"false for no food type": {tea(`"food_type":false`), Items,
+			[]Warning{{"food_type", "food_type is false, and is read as absent"}},
+			func(t *testing.T, h *memoryDB) { require.Empty(t, h.item("tea").FoodType) }},
+		"false for no translation": {tea(`"translations":[{"language":"de","title":"Tee","description":false},` +
+			`{"language":"fr","title":false}]`), Items, []Warning{
+			{"translations[0].description", "translations[0].description is false, and is read as empty"},
+			{"translations[1].title", "translations[1].title is false, and is read as empty"}},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"de Tee", "fr "}, languages(h)) }},
 		"an empty array for tags": {tea(`"tags":[ ]`), Items,
 			[]Warning{{"tags", "tags is an array, which counts as an empty object"}},
 			func(t *testing.T, h *memoryDB) { require.JSONEq(t, `{}`, string(h.item("tea").Tags)) }},
 		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, and is read as absent"}},
 			func(t *testing.T, h *memoryDB) { require.Nil(t, h.item("tea").Serves) }},
+		"a platform without a name": {tea(`"included_platforms":["web","",null]`), Items,
+			[]Warning{{"included_platforms", "included_platforms contains empty names, which are ignored"}},
+			func(t *testing.T, h *memoryDB) {
+				require.JSONEq(t, `["web"]`, string(h.item("tea").IncludedPlatforms))
+			}},
+		"no platform with a name": {tea(`"included_platforms":[" "]`), Items,
+			[]Warning{{"included_platforms", "included_platforms contains only empty names, and is read as absent"}},
+			func(t *testing.T, h *memoryDB) { require.Nil(t, h.item("tea").IncludedPlatforms) }},
+		"an excluded platform without a name": {`M {"charges":[{"code":"DC_F","title":"Delivery Charge",` +
+			`"structure":{"value":1},"excluded_platforms":["web",""]}]}`, Charges,
+			[]Warning{{"excluded_platforms", "excluded_platforms contains empty names, which are ignored"}},
+			func(t *testing.T, h *memoryDB) {
+				for _, charge := range h.charges {
+					require.JSONEq(t, `["web"]`, string(charge.ExcludedPlatforms))
+				}
+			}},
+		"a translation without a language": {tea(`"translations":[{"language":" ","title":"x"},` +
+			`{"language":"de","title":"Tee"}]`), Items, []Warning{
+			{"translations[0].language", "translations[0].language is empty, and the translation is ignored"}},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"de Tee"}, languages(h)) }},
+		"no translation with a language": {tea(`"translations":[{"title":"x"}]`), Items, []Warning{
+			{"translations[0].language", "translations[0].language is empty, and the translation is ignored"}},
+			func(t *testing.T, h *memoryDB) { require.Nil(t, h.item("tea").Translations) }},
 		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
 			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references, which are ignored"}},
 			func(t *testing.T, h *memoryDB) { require.Empty(t, h.categoriesOf("tea")) }},

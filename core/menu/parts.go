@@ -54,7 +54,11 @@ func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if value.Kind() == 'n' {
 		return nil
 	}
-	switch text := strings.Trim(string(value), `"`); text {
+	text := strings.Trim(string(value), `"`)
+	if value.Kind() == '0' {
+		text = core.IntegerText(text)
+	}
+	switch text {
 	case "1", "2", "3", "4":
 		*f = FoodType(text)
 		return nil
@@ -62,8 +66,8 @@ func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errFoodType
 }
 
-// translations checks translated texts, and drops those of a language that an earlier one has. The parameter field is
-// the name of the text field.
+// translations checks translated texts. It drops those without a language, and those of a language that an earlier one
+// has. The parameter field is the name of the text field.
 func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T, field string) {
 	if !c.atMost("translations", len(*list), maxParts) {
 		return
@@ -72,6 +76,11 @@ func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T,
 	for i := range *list {
 		t := TitledTranslation((*list)[i])
 		c.enter("translations", i)
+		if strings.TrimSpace(t.Language) == "" {
+			c.warn("language", core.NoLanguage)
+			c.leave()
+			continue
+		}
 		t.Language = c.language(t.Language)
 		c.text(field, t.Text, 0, maxTitle)
 		c.text("description", t.Description, 0, maxDescription)
@@ -81,6 +90,9 @@ func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T,
 			unique = append(unique, T(t))
 		}
 		c.leave()
+	}
+	if len(unique) == 0 && len(*list) > 0 { // would delete the stored ones
+		unique = nil
 	}
 	*list = unique
 }

@@ -64,7 +64,7 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		return TimingRequest{}, v.Err()
 	}
 	raws := sent.Groups.Elements(body)
-	groups, titles := make([]TimingGroup, len(raws)), map[string]int{}
+	groups, titles, warnings := make([]TimingGroup, len(raws)), map[string]int{}, []Warning(nil)
 	failures := core.DecodeObjects(raws, func(i int) any { return &groups[i] })
 	for i := range groups {
 		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title),
@@ -73,13 +73,14 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 			v.AddFailure(at, raws[i], failures[i])
 			continue
 		}
+		warnings = append(warnings, groups[i].dropBlank(at, &v)...)
 		groups[i].check(at, &v)
 		if first, twice := titles[groups[i].Title]; twice {
 			v.Add(at, "title", "duplicate", fmt.Sprintf("is the same as in timing_groups[%d]", first))
 		}
 		titles[groups[i].Title] = i
 	}
-	return TimingRequest{groups, raws, emptyWeekWarnings(groups), sent.CallbackURL}, v.Err()
+	return TimingRequest{groups, raws, append(warnings, emptyWeekWarnings(groups)...), sent.CallbackURL}, v.Err()
 }
 
 // decodeTimingsUnchecked decodes the body of a stored request without checking its groups, to report them as failed.
@@ -117,6 +118,21 @@ func emptyWeekWarnings(groups []TimingGroup) (warnings []Warning) {
 		}
 	}
 	return warnings
+}
+
+// dropBlank removes blank references with a warning. A group with nothing else is invalid: without references it would
+// be deleted.
+func (g *TimingGroup) dropBlank(at core.Object, v *core.Violations) []Warning {
+	sent := len(g.CategoryRefIDs)
+	g.CategoryRefIDs = core.DropBlank(g.CategoryRefIDs)
+	switch len(g.CategoryRefIDs) {
+	case sent:
+		return nil
+	case 0:
+		v.Add(at, "category_ref_ids", "required", "must name a category: an empty list deletes the group")
+	}
+	path := fmt.Sprintf("timing_groups[%d].category_ref_ids", at.Index)
+	return []Warning{{path, path + " contains empty references, which are ignored"}}
 }
 
 func (g *TimingGroup) check(at core.Object, v *core.Violations) {

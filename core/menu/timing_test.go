@@ -21,7 +21,7 @@ func TestTimingGroupsAreDecodedAndNormalized(t *testing.T) {
 	request, err :=
 		DecodeTimings([]byte(`{"extra":null,"callback_url":null,"timing_groups":[{"title":"Gone",` +
 			`"category_ref_ids":[],"day_slots":null},
-		{"title":"Breakfast","note":1,"category_ref_ids":["c1","c2"],"day_slots":[{"day":"Monday",` +
+		{"title":"Breakfast","note":1,"category_ref_ids":["c1",""," ","c2"],"day_slots":[{"day":"Monday",` +
 			`"slots":[{"start_time":"22:00","end_time":"02:00"}]},{"day":"sunday","slots":null}]}]}`))
 	require.NoError(t, err)
 	require.Equal(t, []TimingGroup{
@@ -31,6 +31,8 @@ func TestTimingGroupsAreDecodedAndNormalized(t *testing.T) {
 			{Day: "sunday", Slots: []core.HoursSlot{}},
 		}},
 	}, request.Groups)
+	require.Equal(t, []Warning{{"timing_groups[1].category_ref_ids",
+		"timing_groups[1].category_ref_ids contains empty references, which are ignored"}}, request.Warnings)
 }
 
 func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
@@ -43,7 +45,7 @@ func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`): "title must be at most 255",
 		with(`["c1"]`,
 			`null`): "category_ref_ids is required: an empty list deletes the group",
-		with(`["c1"]`, `["c1",""]`):   "category_ref_ids[1] is required",
+		with(`["c1"]`, `[""," "]`):    "category_ref_ids must name a category",
 		with(`["c1"]`, `["c1","c1"]`): "category_ref_ids[1] is given twice",
 		with(`Monday`,
 			`Someday`): `timing_groups[0] (title "Breakfast"): day_slots[0].day must be the name of a weekday`,

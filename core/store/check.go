@@ -56,8 +56,8 @@ func check(submitted *Submitted, at core.Object, v *core.Violations) {
 		}
 	}
 	c.list("zip_codes", o.ZipCodes)
-	c.list("excluded_platforms", o.ExcludedPlatforms)
-	c.list("included_platforms", o.IncludedPlatforms)
+	c.platforms("excluded_platforms", &o.ExcludedPlatforms)
+	c.platforms("included_platforms", &o.IncludedPlatforms)
 	o.Translations = c.translations(o.Translations)
 	c.platformData(o.PlatformData)
 	core.CheckHours("timings", o.Timings, c.fail)
@@ -109,6 +109,15 @@ func (c checker) list(field string, list []string) {
 	}
 }
 
+// platforms drops blank names from a list of platforms, and checks the others.
+func (c checker) platforms(field string, list *[]string) {
+	kept, warning := core.DropBlankPlatforms(*list)
+	if *list = kept; warning != "" {
+		c.warn(field, warning)
+	}
+	c.list(field, *list)
+}
+
 func (c checker) notNegative(field string, n *int64) {
 	if n != nil && (*n < 0 || *n > 1<<31-1) {
 		c.fail(field, "range", fmt.Sprintf("must be a number of seconds from 0 to 2147483647, not %d", *n))
@@ -121,11 +130,16 @@ func (c checker) within(field string, degrees *float64, limit float64) {
 	}
 }
 
-// translations checks translated names. It drops those of a language that an earlier one has.
+// translations checks translated names. It drops those without a language, and those of a language that an earlier one
+// has.
 func (c checker) translations(list []Translation) []Translation {
 	unique := list[:0]
 	for i, t := range list {
 		field := fmt.Sprintf("translations[%d]", i)
+		if strings.TrimSpace(t.Language) == "" {
+			c.warn(field+".language", core.NoLanguage)
+			continue
+		}
 		c.text(field+".language", &t.Language, 1, maxShort)
 		c.text(field+".name", &t.Name, 1, maxShort)
 		stored, warning := core.ReadLanguage(t.Language)
@@ -137,6 +151,9 @@ func (c checker) translations(list []Translation) []Translation {
 			continue
 		}
 		unique = append(unique, t)
+	}
+	if len(unique) == 0 && len(list) > 0 { // would delete the stored ones
+		return nil
 	}
 	return unique
 }

@@ -111,6 +111,8 @@ func decodeUnchecked(body []byte) (Request, error) {
 // optionalTexts are the fields that some clients send as false for none.
 var optionalTexts = []string{"contact_phone", "address"}
 
+var platformDataTexts = []string{"url", "platform_store_id"} // likewise
+
 // decodeLenient decodes a store that could not be decoded, if it has false instead of texts, with a warning about each.
 // It returns the failure that remains.
 func (s *Submitted) decodeLenient(failure error) error {
@@ -118,7 +120,8 @@ func (s *Submitted) decodeLenient(failure error) error {
 	if failure == nil || json.Unmarshal(s.Raw, &members) != nil {
 		return failure
 	}
-	replaced := core.ReplaceFalseTexts(members, optionalTexts)
+	replaced := append(core.ReplaceFalseTexts(members, optionalTexts),
+		core.ReplaceFalseTextsIn(members, "platform_data", platformDataTexts)...)
 	object, err := json.Marshal(members, json.Deterministic(true))
 	if len(replaced) == 0 || err != nil {
 		return failure

@@ -53,8 +53,6 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 		"e-mail with a name": {one(`"notification_emails":["A <a@example.com>"]`), "stores[0].notification_emails[0]",
 			`e-mail`},
 		"empty zip code": {one(`"zip_codes":["94607",""]`), "stores[0].zip_codes[1]", `must not be empty`},
-		"blank language": {one(`"translations":[{"language":" ","name":"x"}]`),
-			"stores[0].translations[0].language", `must not be empty`},
 		"translation without name": {one(`"translations":[{"language":"en"}]`), "stores[0].translations[0].name",
 			`must not be empty`},
 		"platform without name": {one(`"platform_data":[{"url":"https://a.example"}]`),
@@ -107,7 +105,7 @@ func TestDecodeNormalizesTimings(t *testing.T) {
 
 func TestDecodeNormalizesLanguages(t *testing.T) {
 	request, err := Decode([]byte(one(`"translations":[{"language":"HI","name":"x"},{"language":"iw","name":"y"},` +
-		`{"language":"es_mx","name":"z"},{"language":"he","name":"again"},{"language":"QX","name":"q"}]`)))
+		`{"language":"es_mx","name":"z"},{"language":"he","name":"again"},{"language":"QX","name":"q"},{"name":"r"}]`)))
 	require.NoError(t, err)
 	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}, {"es-MX", "z"}, {"qx", "q"}},
 		request.Stores[0].Object.Translations)
@@ -122,19 +120,44 @@ func TestDecodeNormalizesLanguages(t *testing.T) {
 			Message: "translations[3].language is given twice, and the first translation is used"},
 		{Path: "translations[4].language", Message: `translations[4].language is not a two-letter ISO 639-1 code, ` +
 			`and is stored as "qx"`},
+		{Path: "translations[5].language",
+			Message: "translations[5].language is empty, and the translation is ignored"},
 	}, plan.Outcomes[0].Warnings)
 }
 
+func TestBlankPlatformsAndLanguagesAreDropped(t *testing.T) {
+	request, err := Decode([]byte(one(`"excluded_platforms":["web",""," "],"included_platforms":[""],` +
+		`"translations":[{"language":"","name":"x"}]`)))
+	require.NoError(t, err)
+	submitted := request.Stores[0]
+	require.Equal(t, []string{"web"}, submitted.Object.ExcludedPlatforms)
+	require.Nil(t, submitted.Object.IncludedPlatforms, "an empty list would list the store on no platform")
+	require.Nil(t, submitted.Object.Translations, "an empty list would delete those of the store")
+	require.Equal(t, []core.Warning{
+		{Path: "excluded_platforms", Message: "excluded_platforms contains empty names, which are ignored"},
+		{Path: "included_platforms", Message: "included_platforms contains only empty names, and is read as absent"},
+		{Path: "translations[0].language",
+			Message: "translations[0].language is empty, and the translation is ignored"},
+	}, submitted.Warnings)
+}
+
 func TestFalseTextsAreReadAsEmpty(t *testing.T) {
-	request, err := Decode([]byte(one(`"name":"N","address":false,"contact_phone":false`)))
+	request, err := Decode([]byte(one(`"name":"N","address":false,"contact_phone":false,"platform_data":[` +
+		`{"name":"web","platform_store_id":false},{"name":"app","url":false,"platform_store_id":"7"}]`)))
 	require.NoError(t, err)
 	o := request.Stores[0].Object
+	require.Equal(t, []PlatformData{{Name: "web"}, {Name: "app", PlatformStoreID: "7"}}, o.PlatformData)
 	require.Equal(t, []string{"N", "", ""}, []string{*o.Name, *o.Address, *o.ContactPhone})
 	require.Equal(t, []core.Warning{
 		{Path: "contact_phone", Message: "contact_phone is false, and is read as empty"},
-		{Path: "address", Message: "address is false, and is read as empty"}}, request.Stores[0].Warnings)
+		{Path: "address", Message: "address is false, and is read as empty"},
+		{Path: "platform_data[0].platform_store_id",
+			Message: "platform_data[0].platform_store_id is false, and is read as empty"},
+		{Path: "platform_data[1].url", Message: "platform_data[1].url is false, and is read as empty"},
+	}, request.Stores[0].Warnings)
 	for field, body := range map[string]string{"name": one(`"name":false`), "city": one(`"address":false,"city":1`),
-		"address": one(`"address":true`)} {
+		"address":               one(`"address":true`),
+		"platform_data[0].name": one(`"platform_data":[{"name":false,"url":false}]`)} {
 		_, err := Decode([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err), body)
 		require.ErrorContains(t, err, field+" must be")

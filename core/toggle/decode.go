@@ -5,6 +5,7 @@ package toggle
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -92,6 +93,10 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 		Action:   c.action(sent.Action, Enable, Disable, Publish, Busy, Normal),
 		TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
 	}
+	named := func(platform *core.Identifier) bool { return platform != nil }
+	if len(r.Platforms) == 0 && slices.ContainsFunc(sent.Platforms, named) && !c.Any() {
+		c.AddBody("platforms", "required", "must name a platform, or be absent for all")
+	}
 	if r.Action == Busy {
 		r.PrepMinutes, r.Until = c.prepMinutes(sent.Minutes), c.until(sent.Until)
 	}
@@ -157,7 +162,7 @@ func (c *checker) location(ref string) string {
 	return ref
 }
 
-// names returns the distinct names in the order in which they were sent. It skips nulls.
+// names returns the distinct names in the order in which they were sent. It skips nulls and blank names.
 func (c *checker) names(field string, sent []*core.Identifier, limit int) []string {
 	if len(sent) > limit {
 		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements, not %d", limit, len(sent)))
@@ -166,13 +171,11 @@ func (c *checker) names(field string, sent []*core.Identifier, limit int) []stri
 	known := make(map[string]bool, len(sent))
 	list := make([]string, 0, len(sent))
 	for i, element := range sent {
-		if element == nil {
+		if element == nil || strings.TrimSpace(string(*element)) == "" {
 			continue
 		}
 		name := string(*element)
-		if name == "" {
-			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "required", "must not be empty")
-		} else if rule := core.TooLong(name, maxName); rule != "" {
+		if rule := core.TooLong(name, maxName); rule != "" {
 			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length", rule)
 		} else if !known[name] {
 			known[name] = true

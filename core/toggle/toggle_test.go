@@ -22,7 +22,7 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func TestSwitchRequestsAcceptRealClientForms(t *testing.T) {
 	r, err :=
-		toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":["a","b","a"],"action":"disable",`+
+		toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":["a","","b","a"],"action":"disable",`+
 			`"turn_on_at":null,"reason":"?"}`), noon)
 	require.NoError(t, err)
 	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{"a", "b"}, Action: toggle.Disable},
@@ -31,7 +31,7 @@ func TestSwitchRequestsAcceptRealClientForms(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{}, Action: toggle.Publish}, r)
 	items, err :=
-		toggle.DecodeItems([]byte(`{"location_ref_id":"S-1","item_ref_ids":["i","j","i"],"option_ref_ids":null,`+
+		toggle.DecodeItems([]byte(`{"location_ref_id":"S-1","item_ref_ids":["i"," ","j","i"],"option_ref_ids":[""],`+
 			`"action":"enable"}`), noon)
 	require.NoError(t, err)
 	require.Equal(t, toggle.ItemRequest{LocationRefID: "S-1", Items: []string{"i", "j"}, Options: []string{},
@@ -74,7 +74,7 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 		`{"action":"disable"}`:                                          "location_ref_id is required",
 		`{"location_ref_id":"S-1","action":"close"}`:                    oneOfActions,
 		`{"location_ref_id":"S-1"}`:                                     oneOfActions,
-		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:  "platforms[0] must not be empty",
+		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:  "platforms must name a platform",
 		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`: "platforms must be",
 		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d.5}`,
 			inTime): "turn_on_at must be a positive whole number",
@@ -96,7 +96,7 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 	}
 	for body, wrong := range map[string]string{
 		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must have at least one",
-		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null]}`: "item_ref_ids or option_ref_ids must " +
+		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null,""]}`: "item_ref_ids or option_ref_ids must " +
 			"have at least one",
 		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be one of: enable, disable",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) +

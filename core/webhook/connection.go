@@ -16,7 +16,7 @@ const connectionCheckTimeout = 3 * time.Second
 func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "it is not an IP address"
+		return "it is not a URL"
 	}
 	port := u.Port()
 	if port == "" {

@@ -179,7 +179,7 @@ func readEventType(field string, raw jsontext.Value, required bool, fail failFun
 		}
 		return ""
 	}
-	text := string(raw)
+	text := core.IntegerText(string(raw))
 	if raw.Kind() == '"' {
 		unquoted, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {

@@ -23,6 +23,7 @@ func TestDecodeInputErrorsNameTheField(t *testing.T) {
 		"no url":                 {`{"event_type":"order_placed"}`, "url"},
 		"unknown event":          {`{"event_type":"order_eaten","url":"https://a.example"}`, "event_type"},
 		"unknown number":         {`{"event_type":19,"url":"https://a.example"}`, "event_type"},
+		"fraction":               {`{"event_type":18.5,"url":"https://a.example"}`, "event_type"},
 		"event as object":        {`{"event_type":{},"url":"https://a.example"}`, "event_type"},
 		"empty url":              {`{"event_type":18,"url":""}`, "url"},
 		"relative url":           {`{"event_type":18,"url":"/hook"}`, "url"},
@@ -82,6 +83,7 @@ func TestHeadersThatTheHubSendsAreDropped(t *testing.T) {
 func TestDecodeInputReadsNamesAndNumbers(t *testing.T) {
 	for text, event := range map[string]core.EventType{
 		`"order_placed"`: core.OrderPlaced, `18`: core.OrderPlaced, `"18"`: core.OrderPlaced,
+		`18.0`: core.OrderPlaced, `1.8e1`: core.OrderPlaced,
 		`12002`: core.HubMenuPublish, `12004`: core.ItemStateToggle,
 		`12005`: core.OptionStateToggle, `60008`: core.OrderStatusUpdate, `60012`: core.RiderStatusUpdate,
 		`60013`: core.InventoryUpdate,

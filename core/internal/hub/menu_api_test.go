@@ -122,8 +122,10 @@ func TestInvalidMenuRequestsAreRejected(t *testing.T) {
 	requireEnvelope(t, d.send("POST", menuRoute+"-1/?dry_run=maybe", lunch), 400, "dry_run")
 	requireEnvelope(t, d.send("GET", menuRoute+"-1/?only=dishes", ""), 400, "only")
 	requireEnvelope(t, d.send("GET", "/channel/api/v1/stores/s1/menu/", ""), 400, "platform is required")
-	requireEnvelope(t, d.send("GET", "/channel/api/v1/stores/s1/menu/?platform=nowhere", ""), 404, "store or platform")
-	requireEnvelope(t, d.send("GET", "/channel/api/v1/stores/s2/menu/?platform=web", ""), 404, "store or platform")
+	requireEnvelope(t, d.send("GET", "/channel/api/v1/stores/s1/menu/?platform=nowhere", ""), 404,
+		`platform "nowhere": there is no platform with this name`)
+	requireEnvelope(t, d.send("GET", "/channel/api/v1/stores/s2/menu/?platform=web", ""), 404,
+		`ref_id "s2": there is no store with this ref_id`)
 	stranger := hubtest.Business(t, d.hub.db)
 	requireEnvelope(t, d.do(t, request{method: "GET", path: menuRoute + "s1/", authorization: stranger.Authorization}),
 		404, "no location")
