@@ -127,15 +127,15 @@ func placedMessage(r order.PlaceResult) string {
 
 // putOrderStatus changes the state of an order for the merchant.
 func (s *Server) putOrderStatus(c *fiber.Ctx, caller core.Caller) error {
-	return s.moveOrder(c, caller, order.States())
+	return s.moveOrder(c, caller, order.States(), false)
 }
 
 // putChannelOrderStatus completes or cancels an order for its channel.
 func (s *Server) putChannelOrderStatus(c *fiber.Ctx, caller core.Caller) error {
-	return s.moveOrder(c, caller, []order.State{order.Completed, order.Cancelled})
+	return s.moveOrder(c, caller, []order.State{order.Completed, order.Cancelled}, true)
 }
 
-func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.State) error {
+func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.State, byChannel bool) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.Sta
 	if !slices.Contains(allowed, change.To) {
 		return core.Errorf(core.Forbidden, "a channel may only complete or cancel an order")
 	}
-	change.Actor, change.Platform = caller.Actor(), caller.Platform
+	change.Actor, change.Platform, change.ByChannel = caller.Actor(), caller.Platform, byChannel
 	from, err := s.Orders.Change(c.UserContext(), caller.Business, id, change)
 	if err != nil {
 		return withOrder(id, err)

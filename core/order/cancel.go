@@ -19,5 +19,6 @@ func (c *Cancellation) Check() error {
 
 // Change returns the state change that the cancellation requests.
 func (c Cancellation) Change() Change {
-	return Change{To: Cancelled, Message: c.Reason, Actor: "platform:" + c.Platform, Platform: c.Platform}
+	return Change{To: Cancelled, Message: c.Reason, Actor: "platform:" + c.Platform, Platform: c.Platform,
+		ByChannel: true}
 }

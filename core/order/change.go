@@ -21,6 +21,7 @@ type Change struct {
 	PrepMinutes *int64 // until the food is ready
 	Actor       string // who requests it, such as key:pos
 	Platform    string // if set, only an order of this platform matches
+	ByChannel   bool   // the channel of the order requests it, so it is not reported to it
 	RejectedItems
 }
 
@@ -43,23 +44,26 @@ func RefIDs(items []ItemRef) (list []string) {
 	return list
 }
 
-// check checks the items of a change to a state.
-func (r RejectedItems) check(to State, p fieldPath) {
-	for _, list := range []struct {
-		field string
-		items []ItemRef
-	}{{"items_oos", r.OutOfStock}, {"items_invalid", r.Invalid}} {
-		switch {
-		case len(list.items) > 0 && to != Cancelled:
-			p.fail(list.field, "value", "is only for the status Cancelled")
-		case len(list.items) > MaxItems:
-			p.fail(list.field, "limit", fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(list.items)))
-		default:
-			for i, item := range list.items {
-				p.required(fmt.Sprintf("%s[%d].ref_id", list.field, i), string(item.RefID), maxName)
+// rejectedItems returns the items of a change to a state, without nulls, and checks them.
+func rejectedItems(field string, sent []*ItemRef, to State, p fieldPath) (items []ItemRef) {
+	for _, item := range sent {
+		if item != nil {
+			items = append(items, *item)
+		}
+	}
+	switch {
+	case len(items) > 0 && to != Cancelled:
+		p.fail(field, "value", "is only for the status Cancelled")
+	case len(items) > MaxItems:
+		p.fail(field, "limit", fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(items)))
+	default:
+		for i, item := range sent {
+			if item != nil {
+				p.required(fmt.Sprintf("%s[%d].ref_id", field, i), string(item.RefID), maxName)
 			}
 		}
 	}
+	return items
 }
 
 // DecodeChange decodes the body of a status request. Any violation rejects it with an Invalid error that names the
@@ -72,7 +76,8 @@ func DecodeChange(body []byte) (Change, error) {
 		Extra      core.ObjectOrEmptyArray[struct {
 			PrepMinutes *core.Integer `json:"prep_time_mins"`
 		}] `json:"extra"`
-		RejectedItems
+		OutOfStock []*ItemRef `json:"items_oos"`
+		Invalid    []*ItemRef `json:"items_invalid"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Change{}, err
@@ -80,7 +85,7 @@ func DecodeChange(body []byte) (Change, error) {
 	var v core.Violations
 	p := fieldPath{v: &v}
 	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode),
-		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes), RejectedItems: sent.RejectedItems}
+		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
 	if sent.NewState == nil {
 		p.fail("new_status", "required", "is required")
 	} else if state, known := ParseState(*sent.NewState); known {
@@ -90,7 +95,8 @@ func DecodeChange(body []byte) (Change, error) {
 	}
 	p.text("message", sent.Message, maxText)
 	p.text("reason_code", change.ReasonCode, maxName)
-	change.check(change.To, p)
+	change.OutOfStock = rejectedItems("items_oos", sent.OutOfStock, change.To, p)
+	change.Invalid = rejectedItems("items_invalid", sent.Invalid, change.To, p)
 	if m := change.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
 		p.fail("extra.prep_time_mins", "range", fmt.Sprintf("must be a number of minutes from 0 to 1440, not %d", *m))
 	}

@@ -86,12 +86,19 @@ func (p fieldPath) withinDegrees(field string, degrees *core.Amount, limit int64
 	}
 }
 
+// time checks a time in epoch milliseconds. 0 was not sent.
+func (p fieldPath) time(field string, at core.PositiveInt) {
+	if at != 0 && (at < minEpochMillis || at > maxEpochMillis) {
+		p.fail(field, "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d", at))
+	}
+}
+
 // check validates the fields of an order except its items.
 func check(d *Draft, v *core.Violations) {
 	body := fieldPath{v: v}
 	body.required("platform", d.Platform, maxName)
 	body.required("platform_order_id", string(d.PlatformOrderID), maxName)
-	body.required("store_ref_id", d.StoreRefID, maxName)
+	body.required("store_ref_id", string(d.StoreRefID), maxName)
 	if d.Kind != ForDelivery && d.Kind != ForPickup && d.Kind != ForDineIn {
 		notAllowed(body, "order_type", d.Kind, ForDelivery, ForPickup, ForDineIn)
 	}
@@ -100,14 +107,9 @@ func check(d *Draft, v *core.Violations) {
 	}
 	body.text("coupon", d.Coupon, maxName)
 	body.text("instructions", d.Instructions, maxText)
-	if d.DeliverAt != nil && (*d.DeliverAt < minEpochMillis || *d.DeliverAt > maxEpochMillis) {
-		body.fail("delivery_datetime", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d",
-			*d.DeliverAt))
-	}
+	body.time("delivery_datetime", d.DeliverAt)
 	body.text("display_id", string(d.DisplayID), maxName)
-	if d.PrepareFor != nil && (*d.PrepareFor < minEpochMillis || *d.PrepareFor > maxEpochMillis) {
-		body.fail("prepare_for", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d", *d.PrepareFor))
-	}
+	body.time("prepare_for", d.PrepareFor)
 	checkCustomer(&d.Customer, fieldPath{v: v, prefix: "customer."})
 	for _, total := range d.Totals.list() {
 		body.notNegative(total.name, total.amount)
@@ -177,7 +179,7 @@ func checkCustomer(c *Customer, p fieldPath) {
 }
 
 func checkLine(l *Line, p fieldPath) {
-	p.required("ref_id", l.RefID, maxName)
+	p.required("ref_id", string(l.RefID), maxName)
 	if l.Quantity == nil {
 		p.fail("quantity", "required", "is required")
 	}
@@ -193,7 +195,7 @@ func checkLine(l *Line, p fieldPath) {
 	for i := range l.Options {
 		o, within := &l.Options[i], p
 		within.prefix = fmt.Sprintf("options[%d].", i)
-		within.required("ref_id", o.RefID, maxName)
+		within.required("ref_id", string(o.RefID), maxName)
 		within.quantity(o.Quantity)
 		within.notNegative("price", o.Price)
 		within.text("title", o.Title, maxTitle)

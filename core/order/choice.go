@@ -67,16 +67,18 @@ func (pr *pricer) flagOptions(item *MenuItem, options []Option, path string) {
 
 // assignGroups sets the group that each option was chosen from: one that the item or another chosen option offers.
 func (s *PricingContext) assignGroups(item *MenuItem, options []Option) {
+	var nested map[int64]nestedGroup
 	for i := range options {
 		option := s.Options[options[i].RefID]
 		if option == nil {
 			continue
 		}
 		group := firstGroup(item.Groups, option.Groups)
-		for n := 0; n < len(options) && group == nil; n++ {
-			if other := s.Options[options[n].RefID]; other != nil {
-				group = firstGroup(other.Nested, option.Groups)
+		if group == nil {
+			if nested == nil { // few items have nested groups
+				nested = s.nestedGroups(options)
 			}
+			group = firstNested(nested, option.Groups)
 		}
 		if group != nil {
 			options[i].Group = ChosenGroup{group.ID, group.Title}
@@ -92,6 +94,40 @@ func firstGroup(offered []MenuGroup, containing []int64) *MenuGroup {
 		}
 	}
 	return nil
+}
+
+// nestedGroup is a group that a chosen option offers, and its position among them.
+type nestedGroup struct {
+	*MenuGroup
+	position int
+}
+
+// nestedGroups returns the groups that chosen options offer, by id. A search for each option would take quadratic time.
+func (s *PricingContext) nestedGroups(options []Option) map[int64]nestedGroup {
+	groups := map[int64]nestedGroup{}
+	for i := range options {
+		option := s.Options[options[i].RefID]
+		if option == nil {
+			continue
+		}
+		for n := range option.Nested {
+			if _, known := groups[option.Nested[n].ID]; !known {
+				groups[option.Nested[n].ID] = nestedGroup{&option.Nested[n], len(groups)}
+			}
+		}
+	}
+	return groups
+}
+
+// firstNested returns the first of the groups that contains an option.
+func firstNested(groups map[int64]nestedGroup, containing []int64) *MenuGroup {
+	var first nestedGroup
+	for _, id := range containing {
+		if group, known := groups[id]; known && (first.MenuGroup == nil || group.position < first.position) {
+			first = group
+		}
+	}
+	return first.MenuGroup
 }
 
 func findGroup(groups []groupCount, id int64) *groupCount {

@@ -40,7 +40,7 @@ func Decode(body []byte) (Draft, error) {
 			v.AddFailure(at, raw, failures[i])
 			continue
 		}
-		at.RefID = draft.Items[i].RefID
+		at.RefID = string(draft.Items[i].RefID)
 		checkLine(&draft.Items[i], fieldPath{at, &v, ""})
 	}
 	if err := v.Err(); err != nil {

@@ -58,10 +58,21 @@ func TestDecodeReadsIntegersInEveryNotation(t *testing.T) {
 	}
 	draft, err := Decode([]byte(shortest(`,"delivery_datetime":"1733156700000"`)))
 	require.NoError(t, err)
-	require.EqualValues(t, 1733156700000, *draft.DeliverAt)
+	require.EqualValues(t, 1733156700000, draft.DeliverAt)
+	for _, absent := range []string{`0`, `""`, `"0"`} {
+		draft, err := Decode([]byte(shortest(`,"delivery_datetime":` + absent + `,"prepare_for":` + absent)))
+		require.NoError(t, err, absent)
+		require.Zero(t, draft.DeliverAt)
+		require.Zero(t, draft.PrepareFor)
+	}
 }
 
-func TestDecodeReadsANumericPlatformOrderID(t *testing.T) {
+func TestDecodeReadsNumericIdentifiers(t *testing.T) {
+	draft, err := Decode([]byte(`{"platform":"web","platform_order_id":1,"store_ref_id":17,` +
+		`"items":[{"ref_id":5,"quantity":1,"options":[{"ref_id":6}]}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []core.Identifier{"17", "5", "6"},
+		[]core.Identifier{draft.StoreRefID, draft.Items[0].RefID, draft.Items[0].Options[0].RefID})
 	for sent, want := range map[string]string{`"A-1"`: "A-1", `88014217300000000001`: "88014217300000000001",
 		`"007"`: "007", `-5`: "-5"} {
 		draft, err := Decode([]byte(strings.Replace(shortest(""), `"W-1"`, sent, 1)))
@@ -98,6 +109,8 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{shortest(`,"order_type":"drive_in"`), "order_type must be one of: delivery, pickup, dine_in"},
 		{shortest(`,"delivery_type":"drone"`), "delivery_type must be one of: self, partner"},
 		{shortest(`,"is_bulk_order":"yes"`), "is_bulk_order must be true or false"},
+		{shortest(`,"delivery_datetime":-1`), "delivery_datetime must be a positive whole number"},
+		{shortest(`,"prepare_for":1`), "prepare_for must be a time in epoch milliseconds"},
 		{shortest(`,"delivery_datetime":1733156700`), "delivery_datetime must be a time in epoch milliseconds"},
 		{shortest(`,"order_total":-1`), "order_total must not be negative"},
 		{shortest(`,"order_total":"10"`), "order_total must be a number"},
@@ -117,6 +130,7 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1","items":[` + strings.Repeat(`{},`, 500) + `{}]}`,
 			"at most 500 items, not 501"},
 		{withItem(`"quantity":1`), "items[0]: ref_id is required"},
+		{withItem(`"ref_id":1.5,"quantity":1`), "ref_id must be a string or a whole number"},
 		{withItem(`"ref_id":"dal"`), `items[0] (ref_id "dal"): quantity is required`},
 		{withItem(`"ref_id":"dal","quantity":0`), "quantity must be a whole number from 1 to 100000"},
 		{withItem(`"ref_id":"dal","quantity":1.5`), `items[0] (ref_id "dal"): quantity must be a whole number`},

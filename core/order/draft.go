@@ -39,25 +39,33 @@ const (
 // Draft is an order as a channel sends it, after the structural checks. A nil pointer or list was not sent. A list that
 // was sent empty is not nil.
 type Draft struct {
-	Platform        string          `json:"platform"`
-	PlatformOrderID core.Identifier `json:"platform_order_id"`
-	StoreRefID      string          `json:"store_ref_id"`
-	Kind            Kind            `json:"order_type"`    // ForDelivery if it was not sent
-	DeliveryMode    DeliveryMode    `json:"delivery_type"` // "" if it was not sent
-	Bulk            bool            `json:"is_bulk_order"`
-	Customer        Customer        `json:"customer"`
-	Items           []Line          `json:"-"` // decoded one by one, so that errors name their index
-	Charges         []Charge        `json:"charges"`
-	Taxes           []Tax           `json:"taxes"`
-	Discounts       []Discount      `json:"discounts"`
-	Payment         []Payment       `json:"payment"`
-	Coupon          string          `json:"coupon"`
-	Instructions    string          `json:"instructions"`
-	DeliverAt       *core.Integer   `json:"delivery_datetime"` // epoch milliseconds
-	DisplayID       core.Identifier `json:"display_id"`        // the short number that the customer and courier name
-	PrepareFor      *core.Integer   `json:"prepare_for"`       // when the food is to be ready, epoch milliseconds
-	Cutlery         *bool           `json:"cutlery"`           // whether the customer wants cutlery
+	Platform        string           `json:"platform"`
+	PlatformOrderID core.Identifier  `json:"platform_order_id"`
+	StoreRefID      core.Identifier  `json:"store_ref_id"`
+	Kind            Kind             `json:"order_type"`    // ForDelivery if it was not sent
+	DeliveryMode    DeliveryMode     `json:"delivery_type"` // "" if it was not sent
+	Bulk            bool             `json:"is_bulk_order"`
+	Customer        Customer         `json:"customer"`
+	Items           []Line           `json:"-"` // decoded one by one, so that errors name their index
+	Charges         []Charge         `json:"charges"`
+	Taxes           []Tax            `json:"taxes"`
+	Discounts       []Discount       `json:"discounts"`
+	Payment         []Payment        `json:"payment"`
+	Coupon          string           `json:"coupon"`
+	Instructions    string           `json:"instructions"`
+	DeliverAt       core.PositiveInt `json:"delivery_datetime"` // epoch milliseconds
+	DisplayID       core.Identifier  `json:"display_id"`        // the short number that the customer and courier name
+	PrepareFor      core.PositiveInt `json:"prepare_for"`       // epoch milliseconds, when the food is to be ready
+	Cutlery         *bool            `json:"cutlery"`           // whether the customer wants cutlery
 	Totals
+}
+
+// optionalTime returns a time, or nil if it was not sent.
+func optionalTime(t core.PositiveInt) *int64 {
+	if t == 0 {
+		return nil
+	}
+	return new(int64(t))
 }
 
 // Totals are the totals that a channel may send.
@@ -72,7 +80,7 @@ type Totals struct {
 
 // Line is an item of a draft.
 type Line struct {
-	RefID        string          `json:"ref_id"`
+	RefID        core.Identifier `json:"ref_id"`
 	LineID       core.Identifier `json:"line_id"` // the platform's id of this line
 	Quantity     *core.Integer   `json:"quantity"`
 	Price        *core.Amount    `json:"price"` // of one, without its options; nil: the menu's price
@@ -83,7 +91,7 @@ type Line struct {
 
 // Choice is an option of a line.
 type Choice struct {
-	RefID    string          `json:"ref_id"`
+	RefID    core.Identifier `json:"ref_id"`
 	LineID   core.Identifier `json:"line_id"`  // the platform's id of this choice
 	Quantity *core.Integer   `json:"quantity"` // for each one of the item; nil: 1
 	Price    *core.Amount    `json:"price"`

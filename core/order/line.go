@@ -15,7 +15,7 @@ func (pr *pricer) priceLines() error {
 	pr.items = make([]Item, len(pr.draft.Items))
 	var v core.Violations
 	for i := range pr.draft.Items {
-		p := fieldPath{core.Object{Array: "items", Index: i, RefID: pr.draft.Items[i].RefID}, &v, ""}
+		p := fieldPath{core.Object{Array: "items", Index: i, RefID: string(pr.draft.Items[i].RefID)}, &v, ""}
 		pr.items[i] = pr.item(&pr.draft.Items[i], p, fmt.Sprintf("items[%d]", i))
 	}
 	return v.Err()
@@ -24,9 +24,10 @@ func (pr *pricer) priceLines() error {
 const priceRequired = "is required: the store's menu has no such "
 
 func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
-	known := pr.pricing.Items[line.RefID]
+	refID := string(line.RefID)
+	known := pr.pricing.Items[refID]
 	item := Item{
-		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
+		RefID: refID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
 		LineID: string(line.LineID),
 		Tags:   []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
 	}
@@ -34,14 +35,14 @@ func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
 		item.ID, item.FoodType, item.Tags = known.ID, known.FoodType, orEmpty(known.Tags)
 		item.Title = cmp.Or(item.Title, known.Title)
 	}
-	item.Title = cmp.Or(item.Title, line.RefID)
+	item.Title = cmp.Or(item.Title, refID)
 	var menuPrice *core.Amount
 	if known != nil && known.Reason != menu.NotSold {
 		menuPrice = &known.Price
 	}
 	item.Price = pr.price(line.Price, menuPrice, p, path, "item")
-	pr.quantities[line.RefID] += item.Quantity
-	pr.flagItem(known, pr.quantities[line.RefID], path)
+	pr.quantities[refID] += item.Quantity
+	pr.flagItem(known, pr.quantities[refID], path)
 	each := item.Price.Decimal
 	for i := range line.Options {
 		within := p
@@ -61,8 +62,9 @@ func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
 }
 
 func (pr *pricer) option(choice *Choice, p fieldPath, path string) Option {
-	known := pr.pricing.Options[choice.RefID]
-	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1, LineID: string(choice.LineID),
+	refID := string(choice.RefID)
+	known := pr.pricing.Options[refID]
+	option := Option{RefID: refID, Title: choice.Title, Quantity: 1, LineID: string(choice.LineID),
 		Parent: (*int64)(choice.Parent)}
 	if choice.Quantity != nil {
 		option.Quantity = int64(*choice.Quantity)
@@ -83,7 +85,7 @@ func (pr *pricer) option(choice *Choice, p fieldPath, path string) Option {
 			menuPrice = &known.Price
 		}
 	}
-	option.Title = cmp.Or(option.Title, choice.RefID)
+	option.Title = cmp.Or(option.Title, refID)
 	option.Price = pr.price(choice.Price, menuPrice, p, path, "option")
 	option.TotalPrice.Decimal = option.Price.Mul(decimal.NewFromInt(option.Quantity))
 	return option

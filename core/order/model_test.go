@@ -37,7 +37,7 @@ type totals struct{ subtotal, charges, taxes, discount, total int64 }
 func model(d Draft, s PricingContext) (m totals) {
 	lines := make([]int64, len(d.Items))
 	for i, line := range d.Items {
-		price := s.Items[line.RefID].Price
+		price := s.Items[string(line.RefID)].Price
 		if line.Price != nil {
 			price = *line.Price
 		}
@@ -49,7 +49,7 @@ func model(d Draft, s PricingContext) (m totals) {
 		m.subtotal += lines[i]
 	}
 	for i, line := range d.Items {
-		id, total := s.Items[line.RefID].ID, big.NewRat(lines[i], 100)
+		id, total := s.Items[string(line.RefID)].ID, big.NewRat(lines[i], 100)
 		for _, code := range []string{"A", "B"} {
 			var pays *MenuTax
 			for t := range s.Taxes {
@@ -146,7 +146,7 @@ func drawDraft(t *rapid.T) Draft {
 	d := Draft{Platform: "p", PlatformOrderID: "1", StoreRefID: "s", Kind: ForDelivery}
 	for range rapid.IntRange(1, 4).Draw(t, "lines") {
 		quantity := core.Integer(rapid.Int64Range(1, 7).Draw(t, "quantity"))
-		line := Line{RefID: rapid.SampledFrom([]string{"i1", "i2", "i3"}).Draw(t, "item"), Quantity: &quantity}
+		line := Line{RefID: rapid.SampledFrom([]core.Identifier{"i1", "i2", "i3"}).Draw(t, "item"), Quantity: &quantity}
 		if rapid.Bool().Draw(t, "priced") {
 			price := drawAmount(t, "price")
 			line.Price = &price

@@ -131,7 +131,9 @@ func (s *OutOfStockReport) SameContent(items []OutOfStockItem, allowEdit bool) b
 func (s *OutOfStockReport) RefIDs(relay Relay) (items, options []string) {
 	for _, item := range s.Items {
 		list := &options
-		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool { return i.RefID == item.RefID }) {
+		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool {
+			return i.RefID == item.RefID && (item.ID == 0 || i.ID == item.ID) // an option may have the same ref_id
+		}) {
 			list = &items
 		}
 		if !slices.Contains(*list, item.RefID) {

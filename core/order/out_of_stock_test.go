@@ -59,13 +59,19 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 }
 
 func TestReportedItemsMustBelongToTheOrder(t *testing.T) {
-	placed := Relay{Order: Body{Items: []Item{{ID: 3, RefID: "dal", Options: []Option{{ID: 5, RefID: "hot"}}},
-		{RefID: "secret"}}}}
+	placed := Relay{Order: Body{Items: []Item{
+		{ID: 3, RefID: "dal", Options: []Option{{ID: 5, RefID: "hot"}, {ID: 6, RefID: "dal"}}},
+		{RefID: "secret"},
+	}}}
 	s := OutOfStockReport{Items: []OutOfStockItem{{0, "hot"}, {3, ""}, {99, "dal"}, {0, "secret"}}}
 	require.NoError(t, s.Resolve(placed, Acknowledged))
 	require.Equal(t, []OutOfStockItem{{5, "hot"}, {3, "dal"}, {3, "dal"}, {0, "secret"}}, s.Items)
 	items, options := s.RefIDs(placed)
 	require.Equal(t, [][]string{{"dal", "secret"}, {"hot"}}, [][]string{items, options})
+	s = OutOfStockReport{Items: []OutOfStockItem{{6, ""}}}
+	require.NoError(t, s.Resolve(placed, Acknowledged))
+	items, options = s.RefIDs(placed)
+	require.Equal(t, [][]string{nil, {"dal"}}, [][]string{items, options}, "an option with the ref_id of an item")
 
 	s = OutOfStockReport{Items: []OutOfStockItem{{0, "dal"}, {0, "naan"}, {8, ""}}}
 	err := s.Resolve(placed, Placed)

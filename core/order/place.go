@@ -39,9 +39,9 @@ func Place(draft Draft, pricing PricingContext, id int64, at time.Time) (Relay, 
 	details := Details{
 		ID: id, Business: pricing.Business, BusinessName: pricing.Name, Channel: pricing.Platform.EventName(),
 		Kind: draft.Kind, Created: at.UnixMilli(),
-		DeliverAt: (*int64)(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
-		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{pr.platform()},
-		DisplayID: string(draft.DisplayID), PrepareFor: (*int64)(draft.PrepareFor), Cutlery: draft.Cutlery,
+		DeliverAt: optionalTime(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon,
+		Bulk: draft.Bulk, Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{pr.platform()},
+		DisplayID: string(draft.DisplayID), PrepareFor: optionalTime(draft.PrepareFor), Cutlery: draft.Cutlery,
 		Subtotal:     core.Amount{Decimal: subtotal},
 		TotalCharges: core.Amount{Decimal: pr.reconcile("total_charges", draft.Totals.Charges, sum(charges))},
 		TotalTaxes:   core.Amount{Decimal: pr.reconcile("total_taxes", draft.Totals.Taxes, sum(taxes))},
@@ -124,8 +124,8 @@ func (pr *pricer) flagStore(at time.Time) {
 	if len(store.Hours.Week)+len(store.Hours.Dates) == 0 {
 		return
 	}
-	if pr.draft.DeliverAt != nil {
-		at = time.UnixMilli(int64(*pr.draft.DeliverAt))
+	if pr.draft.DeliverAt != 0 {
+		at = time.UnixMilli(int64(pr.draft.DeliverAt))
 	}
 	if open, _ := store.Hours.OpenAt(at.In(store.Zone)); !open {
 		pr.flag("store_ref_id", StoreClosed, "the store is closed at that time")

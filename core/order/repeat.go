@@ -19,7 +19,7 @@ const maxDifferences = 400
 func Differences(placed Relay, again Draft) string {
 	d := differences{}
 	details := &placed.Order.Details
-	d.compare("store_ref_id", placed.Order.Store.RefID, again.StoreRefID)
+	d.compare("store_ref_id", placed.Order.Store.RefID, string(again.StoreRefID))
 	d.compare("order_type", string(details.Kind), string(again.Kind))
 	d.compareItems(placed.Order.Items, again.Items)
 	for _, total := range []struct {
@@ -49,10 +49,10 @@ func Differences(placed Relay, again Draft) string {
 		d.add("instructions")
 	}
 	d.compare("coupon", details.Coupon, again.Coupon)
-	if !sameJSON(details.DeliverAt, (*int64)(again.DeliverAt)) {
+	if !sameJSON(details.DeliverAt, optionalTime(again.DeliverAt)) {
 		d.add("delivery_datetime")
 	}
-	if !sameJSON(details.PrepareFor, (*int64)(again.PrepareFor)) {
+	if !sameJSON(details.PrepareFor, optionalTime(again.PrepareFor)) {
 		d.add("prepare_for")
 	}
 	d.compare("display_id", details.DisplayID, string(again.DisplayID))
@@ -93,9 +93,9 @@ func (d *differences) compareItems(placed []Item, again []Line) {
 	for i := range again {
 		line := &again[i]
 		at := slices.IndexFunc(left,
-			func(item Item) bool { return item.RefID == line.RefID && sameOptions(item, line) })
+			func(item Item) bool { return item.RefID == string(line.RefID) && sameOptions(item, line) })
 		if at < 0 {
-			at = slices.IndexFunc(left, func(item Item) bool { return item.RefID == line.RefID })
+			at = slices.IndexFunc(left, func(item Item) bool { return item.RefID == string(line.RefID) })
 		}
 		if at < 0 {
 			d.add(fmt.Sprintf("item %s added", line.RefID))
@@ -106,7 +106,7 @@ func (d *differences) compareItems(placed []Item, again []Line) {
 		if item.Quantity != int64(*line.Quantity) {
 			d.add(fmt.Sprintf("item %s: quantity %d, in the repeat %d", line.RefID, item.Quantity, *line.Quantity))
 		}
-		d.compareAmount("item "+line.RefID+": price", item.Price, line.Price)
+		d.compareAmount("item "+string(line.RefID)+": price", item.Price, line.Price)
 		if !sameOptions(item, line) {
 			d.add(fmt.Sprintf("item %s: options", line.RefID))
 		}
@@ -126,7 +126,7 @@ func sameOptions(item Item, line *Line) bool {
 		if choice.Quantity != nil {
 			quantity = int64(*choice.Quantity)
 		}
-		return option.RefID == choice.RefID && option.Quantity == quantity &&
+		return option.RefID == string(choice.RefID) && option.Quantity == quantity &&
 			(choice.Price == nil || choice.Price.Equal(option.Price.Decimal))
 	})
 }

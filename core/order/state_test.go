@@ -87,7 +87,7 @@ func TestStatesAreReadInAnyLetterCase(t *testing.T) {
 }
 
 func TestOnlyACancellationNamesItems(t *testing.T) {
-	const items = `"items_oos":[{"ref_id":"dal"},{"ref_id":7}],"items_invalid":[{"ref_id":"hot"}]`
+	const items = `"items_oos":[null,{"ref_id":"dal"},{"ref_id":7}],"items_invalid":[{"ref_id":"hot"}]`
 	change, err := DecodeChange([]byte(`{"new_status":"cancelled",` + items + `}`))
 	require.NoError(t, err)
 	require.Equal(t, []string{"dal", "7"}, RefIDs(change.OutOfStock))
@@ -95,7 +95,7 @@ func TestOnlyACancellationNamesItems(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"new_status":"Dispatched",` + items + `}`: "items_oos is only for the status Cancelled; items_invalid is " +
 			"only for the status Cancelled",
-		`{"new_status":"Cancelled","items_oos":[{}]}`: "items_oos[0].ref_id is required",
+		`{"new_status":"Cancelled","items_oos":[null,{}]}`: "items_oos[1].ref_id is required",
 	} {
 		_, err := DecodeChange([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err))

@@ -47,8 +47,8 @@ func (o Original) CheckUpdate() error {
 func (u Update) Draft(placed Original) (Draft, error) {
 	draft, err := Decode(u.Order)
 	draft.Platform, draft.PlatformOrderID = placed.Platform, core.Identifier(placed.PlatformOrderID)
-	draft.StoreRefID, draft.Kind, draft.DeliveryMode, draft.Bulk = placed.StoreRefID, placed.Kind, placed.Mode,
-		placed.Bulk
+	draft.StoreRefID = core.Identifier(placed.StoreRefID)
+	draft.Kind, draft.DeliveryMode, draft.Bulk = placed.Kind, placed.Mode, placed.Bulk
 	return draft, err
 }
 

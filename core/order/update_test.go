@@ -54,8 +54,8 @@ func TestUpdateKeepsStoreAndDelivery(t *testing.T) {
 	placed.Platform, placed.PlatformOrderID, placed.StoreRefID = "b", "B-1", "s1"
 	draft, err := update.Draft(placed)
 	require.NoError(t, err)
-	require.Equal(t, []any{"b", core.Identifier("B-1"), "s1", ForDelivery, PartnerDelivery, true}, []any{draft.Platform,
-		draft.PlatformOrderID, draft.StoreRefID, draft.Kind, draft.DeliveryMode, draft.Bulk})
+	require.Equal(t, []any{"b", core.Identifier("B-1"), core.Identifier("s1"), ForDelivery, PartnerDelivery, true},
+		[]any{draft.Platform, draft.PlatformOrderID, draft.StoreRefID, draft.Kind, draft.DeliveryMode, draft.Bulk})
 	for _, state := range States() {
 		placed.State = state
 		require.Equal(t, len(state.Next()) == 0, core.CodeOf(placed.CheckUpdate()) == core.Conflict, state)

@@ -94,6 +94,21 @@ func TestActionCallbackIsRecordedOnceDespiteCrashes(t *testing.T) {
 	}
 }
 
+func TestActionCallbacksWithoutIDSettleOldestFirst(t *testing.T) {
+	d := newRiderHarness(t)
+	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
+	first := d.submit(id, action.CustomerData)
+	pgtest.Exec(t, d.db, `UPDATE calls SET payload = jsonb_set(payload::jsonb, '{phone}', '"1"')`) // of another rider
+	second := d.submit(id, action.CustomerData)
+	require.NotEqual(t, first, second)
+	for _, phone := range []string{"111", "222", "222"} { // the last one is repeated
+		require.NoError(t, actions.Settle(t.Context(), d.business, "b", relay.Outcome{State: relay.OutcomeDone,
+			CustomerPhone: phone, Action: action.CustomerData, PlatformOrderID: "R-1"}))
+	}
+	require.Equal(t, []string{"111", "222"}, []string{d.action(first).CustomerPhone, d.action(second).CustomerPhone})
+	require.Equal(t, 2, d.contacts())
+}
+
 func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 	d := newRiderHarness(t)
 	reference := d.submit(d.order("b", ""), action.CustomerData)

@@ -105,8 +105,19 @@ func TestConcurrentCancellationsCancelEachOrderOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	require.NoError(t, orders.ApplyPendingCancellations(t.Context())) // those for which the intake had no time
 	var cancelled, waiting int
 	pgtest.Row(t, db, &cancelled, `SELECT count(*) FROM orders WHERE state = 'Cancelled'`)
 	pgtest.Row(t, db, &waiting, `SELECT count(*) FROM pending_cancellations`)
 	require.Equal(t, []int{n, n, 0}, []int{cancelled, len(pgtest.EventBodies(t, db, core.OrderStatusUpdate)), waiting})
+}
+
+func TestChannelsReceiveNoCallsAboutTheirChanges(t *testing.T) {
+	for byChannel, calls := range map[bool]int{true: 0, false: 1} {
+		d := newRiderHarness(t)
+		_, err := ordersdb.New(d.db).Change(t.Context(), d.business, d.order("b", ""),
+			order.Change{To: order.Cancelled, Actor: "key:web", ByChannel: byChannel})
+		require.NoError(t, err)
+		require.Len(t, d.claim(me), calls)
+	}
 }

@@ -144,6 +144,10 @@ func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	require.Equal(t, order.PlaceResult{OrderID: receipts[0].OrderID, Duplicate: true}, receipts[2])
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, placedIDs(t, db),
 		"a valid order after an invalid one with its id is stored")
+
+	_, failures = pgtest.PlaceBatch(context.Background(), newIntake(t, db),
+		k.arrival("a", "web", `{"ref_id":"curry","quantity":1}`, ""), k.arrival("a", "web", oneCurry, ""))
+	require.Equal(t, []error{nil, nil}, failures, "both repeat a stored order")
 }
 
 func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {

@@ -149,7 +149,7 @@ func TestOrdersOfAMenuAreValid(t *testing.T) {
 		require.NoError(t, err)
 		draft, err := order.Decode(body)
 		require.NoError(t, err)
-		require.Equal(t, "large", draft.Items[0].Options[0].RefID)
+		require.EqualValues(t, "large", draft.Items[0].Options[0].RefID)
 		different[string(body)] = true
 	}
 	require.Len(t, different, 40)

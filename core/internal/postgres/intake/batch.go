@@ -87,7 +87,6 @@ func (b *intakeBatch) price() error {
 		first[key] = p
 		b.placed = append(b.placed, p)
 	}
-	b.rejected = slices.DeleteFunc(b.rejected, func(i int) bool { return first[keyOf(&b.arrivals[i])] != nil })
 	slices.SortFunc(b.placed, func(a, b *placedOrder) int {
 		return cmp.Or(cmp.Compare(a.key.business, b.key.business), cmp.Compare(a.key.platform, b.key.platform),
 			cmp.Compare(a.key.ref, b.key.ref))
@@ -103,7 +102,7 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 	case setting == nil || setting.Platform.ServedBy == "":
 		return nil, core.NoSuch("platform", postgres.Quoted(a.Draft.Platform), "there is no platform with this name")
 	case setting.Store.ID == 0:
-		return nil, core.NoSuch("store_ref_id", postgres.Quoted(a.Draft.StoreRefID),
+		return nil, core.NoSuch("store_ref_id", postgres.Quoted(string(a.Draft.StoreRefID)),
 			"there is no store with this ref_id")
 	}
 	relay, err := order.Place(a.Draft, setting.PricingContext, id, now)

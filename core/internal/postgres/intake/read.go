@@ -22,7 +22,7 @@ type contextKey struct {
 }
 
 func contextKeyOf(a *order.PlaceRequest) contextKey {
-	return contextKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
+	return contextKey{a.Business, a.Draft.Platform, string(a.Draft.StoreRefID)}
 }
 
 // storedContext is what orders of a store on a platform share, as stored.
@@ -221,9 +221,9 @@ func (b *intakeBatch) readMenus() error {
 			continue
 		}
 		for j := range a.Draft.Items {
-			serve(s, entryName{false, a.Draft.Items[j].RefID})
+			serve(s, entryName{false, string(a.Draft.Items[j].RefID)})
 			for k := range a.Draft.Items[j].Options {
-				serve(s, entryName{true, a.Draft.Items[j].Options[k].RefID})
+				serve(s, entryName{true, string(a.Draft.Items[j].Options[k].RefID)})
 			}
 		}
 	}

@@ -134,20 +134,24 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 // them first.
 func (b *intakeBatch) setResults() {
 	var keys []orderKey
+	placed := map[orderKey]bool{} // by this batch
 	for _, p := range b.placed {
+		placed[p.key] = p.stored
 		if !p.stored && !b.isOutdated(p.key.business) {
 			keys = append(keys, p.key)
 		}
 	}
 	for _, i := range b.rejected {
-		if key := keyOf(&b.arrivals[i]); !b.isOutdated(key.business) {
+		if key := keyOf(&b.arrivals[i]); !placed[key] && !b.isOutdated(key.business) {
 			keys = append(keys, key)
 		}
 	}
 	known, err := knownOrders(b.ctx, b.in, keys)
 	for _, i := range b.rejected {
-		id := known[keyOf(&b.arrivals[i])]
+		key := keyOf(&b.arrivals[i])
+		id := known[key]
 		switch {
+		case placed[key]: // another one with its id was valid
 		case err != nil:
 			b.results[i].Err = err
 		case id != 0:

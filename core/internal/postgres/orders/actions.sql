@@ -28,7 +28,8 @@ LEFT JOIN call_queue queued ON queued.business_id = calls.business_id AND queued
 WHERE calls.business_id = ?business AND calls.id = ?reference AND calls.kind = ?kind
 
 -- name: reported_action
--- The latest action that a callback reports: by its id, else by the order and the name of the action.
+-- The action that a callback reports: by its id, else by the order and the name of the action. That is the first one
+-- without an outcome, or else the latest: a repeated callback.
 SELECT calls.id
 FROM calls
 JOIN orders ON orders.business_id = calls.business_id AND orders.id = calls.order_id
@@ -41,7 +42,9 @@ WHERE calls.business_id = ?business
             AND orders.platform_order_id = ?platform_order
             AND calls.payload::jsonb ->> 'action' = ?action
     END
-ORDER BY calls.sequence DESC
+ORDER BY
+    CASE WHEN calls.state IN ('waiting', 'pending') THEN calls.sequence END NULLS LAST,
+    calls.sequence DESC
 LIMIT 1
 FOR UPDATE OF orders
 

@@ -15,9 +15,9 @@ import (
 //
 // If the order was not acknowledged yet, the first one acknowledges it. An order that the POS
 // cancels in state Placed is rejected. There are no calls for a platform without a plugin, or for
-// the platform that made the change.
+// a change by the channel of the order.
 func statusCalls(o *changedOrder, r *ChangeRequest, at time.Time) (calls []outbox.Call, err error) {
-	if r.Platform != "" || o.servedBy == core.ServedByMerchant {
+	if r.ByChannel || o.servedBy == core.ServedByMerchant {
 		return nil, nil
 	}
 	addCall := func(kind relay.Kind, payload any) {

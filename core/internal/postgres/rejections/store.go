@@ -118,14 +118,14 @@ type pendingRejections struct {
 	rejections
 }
 
-// maxPendingRejections bounds pendingRejections. Beyond it, orders of a platform are counted without their ids.
+// maxPendingRejections bounds pendingRejections. Beyond it, orders are counted without their ids and platforms.
 const maxPendingRejections = 4 * maxRejectedOrders
 
 func (p *pendingRejections) add(rejected order.Rejection, times int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.list) >= maxPendingRejections && !p.has(rejected) {
-		rejected.PlatformOrderID, rejected.Store = "", ""
+		rejected.Platform, rejected.PlatformOrderID, rejected.Store = "", "", ""
 	}
 	p.rejections.add(rejected, times)
 }
