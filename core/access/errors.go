@@ -15,7 +15,7 @@ var (
 	ErrCurrentPassword = core.Errorf(core.Invalid, "the current password is wrong")
 	ErrPassword        = core.Errorf(core.Invalid, "the password must have %d to %d characters", MinPassword,
 		MaxPassword)
-	ErrEmail     = core.Errorf(core.Invalid, "email must be a URL such as sam@example.com")
+	ErrEmail     = core.Errorf(core.Invalid, "email must be an e-mail address such as sam@example.com")
 	ErrRole      = core.Errorf(core.Invalid, "role must be viewer, support or admin")
 	ErrOwnAccess = core.Errorf(core.Conflict, "you cannot remove your own access: ask another admin")
 	ErrUsername  = core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits, ., _, @ and -")

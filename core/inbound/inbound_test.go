@@ -1,9 +1,11 @@
 package inbound
 
 import (
+	"bufio"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"sync/atomic"
@@ -12,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
 )
 
 const patience = 20 * time.Second
@@ -96,9 +100,16 @@ func (s *server) connect(t *testing.T, from string) (client net.Conn, ours *Conn
 
 func requireRefused(t *testing.T, client net.Conn) {
 	t.Helper()
-	text, err := io.ReadAll(client)
+	response, err := http.ReadResponse(bufio.NewReader(client), nil)
 	require.NoError(t, err)
-	require.Contains(t, string(text), "503 Service Unavailable")
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(t, "application/json; charset=utf-8", response.Header.Get("Content-Type"))
+	require.Len(t, response.Header.Get("X-Request-Id"), len(core.ID{}.String()))
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.EqualValues(t, len(body), response.ContentLength)
+	require.JSONEq(t, `{"status":"error","message":"too many connections: resend the request"}`, string(body))
+	requireClosed(t, client)
 }
 
 func requireClosed(t *testing.T, client net.Conn) {

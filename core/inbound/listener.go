@@ -2,10 +2,13 @@ package inbound
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // listener accepts connections within the limits of a Limiter.
@@ -16,9 +19,14 @@ type listener struct {
 	closed  chan struct{}
 }
 
-// rejectionResponse is the response to a refused connection. No handler is involved.
-const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\n" +
-	"Connection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+const rejectionBody = `{"status":"error","message":"too many connections: resend the request"}`
+
+// rejectionResponse returns the response to a refused connection. No handler is involved.
+func rejectionResponse(now time.Time) []byte {
+	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"+
+		"Content-Type: application/json; charset=utf-8\r\nX-Request-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+		core.NewID(now), len(rejectionBody), rejectionBody)
+}
 
 // Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
@@ -39,8 +47,9 @@ func (l *listener) Accept() (net.Conn, error) {
 			limitUnsent(inner)
 			return added, nil
 		}
-		_ = inner.SetWriteDeadline(time.Now().Add(time.Second)) // fits into the empty send buffer
-		_, _ = inner.Write([]byte(rejectionResponse))
+		now := time.Now()
+		_ = inner.SetWriteDeadline(now.Add(time.Second)) // fits into the empty send buffer
+		_, _ = inner.Write(rejectionResponse(now))
 		_ = inner.Close()
 	}
 }

@@ -4,10 +4,10 @@ package inbound
 
 import "net"
 
-func boundUnsent(net.Conn) {}
+func limitUnsent(net.Conn) {}
 
 // OpenFiles returns how many files and connections the process may have open.
-func OpenFiles() int { return leastFiles }
+func OpenFiles() int { return minOpenFiles }
 
-// Gone reports whether the peer of a connection has closed it. On this system it always returns false.
-func Gone(net.Conn) bool { return false }
+// PeerClosed reports whether the peer of a connection has closed it. On this system it always returns false.
+func PeerClosed(net.Conn) bool { return false }
