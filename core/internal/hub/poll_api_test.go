@@ -101,7 +101,7 @@ func (p *pollClient) polls(path string) (list []string) {
 func (p *pollClient) advanceUntil(what string, condition func() bool) {
 	p.t.Helper()
 	hubtest.WaitUntil(p.t, what, func() bool {
-		p.clock.Advance(200 * time.Millisecond)
+		p.clock.advanceToWork(20 * time.Millisecond)
 		return condition()
 	})
 }
