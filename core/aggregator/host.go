@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -175,12 +176,13 @@ func (h *Host) applyDesired(ctx context.Context) error {
 	}
 	h.readAt = time.Now()
 	h.absent = slices.ContainsFunc(list, func(p Plugin) bool { return p.Enabled && !slices.Contains(installed, p.ID) })
-	for id := range h.desired {
-		if !slices.ContainsFunc(list, func(p Plugin) bool { return p.ID == id }) { // it was removed
-			h.Stop(id)
-			delete(h.desired, id)
+	removed := func(id string) bool { return !slices.ContainsFunc(list, func(p Plugin) bool { return p.ID == id }) }
+	for _, s := range h.Status() {
+		if removed(s.ID) && s.State != pluginhost.Stopped { // even if its files were deleted before
+			h.Stop(s.ID)
 		}
 	}
+	maps.DeleteFunc(h.desired, func(id string, _ Plugin) bool { return removed(id) })
 	for _, p := range list {
 		h.recordHeartbeat(p.ID, p.ServedAt)
 		before, seen := h.desired[p.ID]

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -31,7 +32,11 @@ func Prepare(dir, from, id, program string) (*Installation, error) {
 	if n.formerProgram, err = filepath.Rel(filepath.Join(dir, id), former.program); err == nil {
 		err = CopyInstalled(dir, id, n.former)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // its program is missing
+		n.Close()
+		n.former = ""
+	case err != nil:
 		n.Close()
 		return nil, err
 	}

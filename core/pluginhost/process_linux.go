@@ -55,15 +55,15 @@ func killTree(shim int) {
 // such as plugins. It does not apply to child processes.
 func hideMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// memoryBelow returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
-// files.
+// memoryBelow returns the memory of the processes below another, in bytes: anonymous, shared and swapped memory, but
+// not mapped files.
 func memoryBelow(reaper int) uint64 {
 	var kilobytes uint64
 	for _, pid := range descendants(reaper) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")
-			if name == "RssAnon" || name == "RssShmem" {
+			if name == "RssAnon" || name == "RssShmem" || name == "VmSwap" {
 				var n uint64
 				_, _ = fmt.Sscan(value, &n)
 				kilobytes += n

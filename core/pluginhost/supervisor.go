@@ -235,7 +235,9 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 				w.reply(nil)
 				return false, nil
 			}
-			i = k.upgrade(ctx, i, w)
+			if next := k.upgrade(ctx, i, w); next != i {
+				i, misses = next, 0
+			}
 		case <-due:
 			if fault := k.checkHealth(ctx, i, &misses); fault != nil {
 				k.terminate(i)

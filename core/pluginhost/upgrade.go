@@ -25,6 +25,10 @@ func (k *supervisor) upgrade(ctx context.Context, old *instance, w desiredState)
 		k.mu.Lock()
 		k.version = old.installed.manifest.Version
 		k.mu.Unlock()
+		if ctx.Err() != nil { // the hub is stopping
+			w.reply(ctx.Err())
+			return old
+		}
 		if lost := k.saveFallback(old); lost != nil {
 			k.recordFault(&fault{kind: FaultStart,
 				text: fmt.Sprintf("storing version %s failed: %v", old.installed.manifest.Version, lost)})

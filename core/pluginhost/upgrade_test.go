@@ -36,6 +36,17 @@ func TestUpgradeLosesNoCall(t *testing.T) {
 	require.Equal(t, "2.0.0", s.status().Version)
 }
 
+func TestInstallationReplacesAMissingProgram(t *testing.T) {
+	s := newTestHost(t)
+	s.install("good")
+	p, err := readInstalled(s.dir, "hostile")
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(p.program))
+	n, err := Prepare(s.dir, t.TempDir(), "hostile", "hostile")
+	require.NoError(t, err)
+	require.Empty(t, n.former, "there is no version to restore")
+}
+
 func TestPlanHasTheDescriptionOfItsProcess(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")

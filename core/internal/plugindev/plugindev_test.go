@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,9 @@ func TestSourcesChangeOnceTheyAreWritten(t *testing.T) {
 		require.NoError(t, err)
 		return is
 	}
-	_, err := s.changed()
+	_, err := newSources(filepath.Join(dir, "none")).changed()
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = s.changed()
 	require.ErrorContains(t, err, "has no Go files")
 	write("main.go", "package main")
 	require.True(t, changed())

@@ -1,6 +1,7 @@
 package plugindev
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -47,10 +48,14 @@ func (s *sources) changed() (bool, error) {
 func (s *sources) read() (map[string]stamp, error) {
 	seen := map[string]stamp{}
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if path != s.dir && errors.Is(err, fs.ErrNotExist) {
+				return nil // it was deleted meanwhile
+			}
+			return err
+		}
 		name := entry.Name()
 		switch {
-		case err != nil:
-			return err
 		case entry.IsDir() && path != s.dir && isSkipped(name):
 			return filepath.SkipDir
 		case !entry.Type().IsRegular() || !isSource(name):

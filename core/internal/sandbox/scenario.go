@@ -37,7 +37,7 @@ type PlacedOrder struct {
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
 func (s *Scenario) Place(ctx context.Context, spec simulator.OrderSpec, count int,
 	rate float64) (accepted []PlacedOrder) {
-	orders := make([]PlacedOrder, count)
+	orders := make([]PlacedOrder, max(0, count))
 	concurrency := maxConcurrent
 	if rate <= 0 {
 		concurrency = 1
