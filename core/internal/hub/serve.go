@@ -149,7 +149,8 @@ func (o *Options) openDemo(ctx context.Context, h *Hub, url string) (w Welcome, 
 		return w, err
 	}
 	if w.Demo, err = sandbox.OpenDemo(ctx, sandbox.DemoConfig{DB: h.db, DataDir: o.Database.DataDir, BaseURL: url,
-		Simulator: o.Simulator, Plugins: plugins, Subscriptions: h.Subscriptions(), Log: h.log}); err != nil {
+		Simulator: o.Simulator, Token: o.Token, Plugins: plugins, Subscriptions: h.Subscriptions(),
+		Log: h.log}); err != nil {
 		return w, err
 	}
 	w.URL = url

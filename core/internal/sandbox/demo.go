@@ -45,6 +45,7 @@ type DemoConfig struct {
 	DataDir       string
 	BaseURL       string   // of the hub
 	Simulator     string   // the URL to simulate aggregators at, if its port is free
+	Token         string   // of the simulator's API and pages; "": they are open
 	Plugins       []string // that run
 	Subscriptions webhook.Subscriptions
 	Log           *slog.Logger
@@ -170,7 +171,8 @@ func demoSimulator(ctx context.Context, config DemoConfig) (address string, run 
 		}
 	}
 	address = "http://" + listener.Addr().String()
-	s, err := simulator.New(simulator.Config{Directory: NewAccounts(config.DB, address, config.BaseURL)})
+	s, err := simulator.New(simulator.Config{Directory: NewAccounts(config.DB, address, config.BaseURL),
+		Token: config.Token})
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
