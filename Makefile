@@ -12,7 +12,8 @@ BIN = bin/servery
 # The version that the programs print. Without git, set VERSION.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STAMP = -ldflags '-X main.built=$(VERSION)'
-BUF = $(GO) tool -modfile=$(CURDIR)/tools.mod buf
+# Run in plugins/proto.
+BUF = $(GO) tool -modfile=../../tools.mod buf
 
 .DEFAULT_GOAL := help
 
