@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -304,18 +303,6 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance, alone bool) (*
 			return nil, nil, k.unavailable(state, "")
 		}
 	}
-}
-
-// timeLeft returns the time until the deadline of a call. It is the longest duration if there is none.
-func (k *supervisor) timeLeft(ctx context.Context) time.Duration {
-	left := time.Duration(math.MaxInt64)
-	if due, ok := ctx.Value(dueKey{}).(time.Time); ok {
-		left = due.Sub(k.host.config.Clock.Now())
-	}
-	if due, ok := ctx.Deadline(); ok {
-		left = min(left, time.Until(due))
-	}
-	return left
 }
 
 // takeSlots takes a slot for a call, or every slot for a call that must run alone. It fails if the context ends first.

@@ -371,25 +371,3 @@ func (k *supervisor) status() Status {
 	}
 	return s
 }
-
-// dueKey is the key of the time limit in a context of withTimeout.
-type dueKey struct{}
-
-// withTimeout bounds a context by the host's clock.
-func withTimeout(ctx context.Context, clock interface {
-	Now() time.Time
-	At(time.Time) (<-chan time.Time, func())
-}, within time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	limit := clock.Now().Add(within)
-	due, stopTimer := clock.At(limit)
-	go func() {
-		defer stopTimer()
-		select {
-		case <-due:
-			cancel(context.DeadlineExceeded)
-		case <-ctx.Done():
-		}
-	}()
-	return context.WithValue(ctx, dueKey{}, limit), func() { cancel(nil) }
-}

@@ -188,17 +188,17 @@ func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 // deadlines.
 func shiftDueTimes(ctx context.Context, tx bun.Conn, off time.Duration, from, deadlines time.Time) error {
 	args := func(from time.Time) Args { return Args{"from": from, "microseconds": off.Microseconds()} }
-	some := func(from time.Time, late bool) Args {
+	part := func(from time.Time, late bool) Args {
 		a := args(from)
 		a["late"] = late
 		return a
 	}
 	for _, statement := range []string{
 		queries.With("move_deliveries", args(from)),
-		queries.With("move_calls", some(from, false)),
-		queries.With("move_calls", some(deadlines, true)),
-		queries.With("move_publications", some(from, false)),
-		queries.With("move_publications", some(deadlines, true)),
+		queries.With("move_calls", part(from, false)),
+		queries.With("move_calls", part(deadlines, true)),
+		queries.With("move_publications", part(from, false)),
+		queries.With("move_publications", part(deadlines, true)),
 		queries.With("move_outcomes", args(deadlines)),
 		queries.With("move_tasks", args(deadlines)),
 		queries.With("move_jobs", args(from)),

@@ -75,6 +75,21 @@ func (c *orderRetryHarness) retry(t *testing.T) string {
 	return string(status.Result)
 }
 
+// selectOrderRetry claims an order retry of the last hour, and selects its deliveries.
+func selectOrderRetry(t *testing.T, db *postgres.DB, business core.BusinessID) (deliveries.OrderRetries, core.Job) {
+	t.Helper()
+	ctx, now := context.Background(), db.Clock().Now()
+	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Second)}
+	work, err := webhook.RetryRequest{TimeRange: window}.Job(business, now)
+	require.NoError(t, err)
+	require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
+	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	retries := deliveries.NewOrderRetries(db)
+	require.NoError(t, retries.Select(ctx, claimed[0], window))
+	return retries, claimed[0]
+}
+
 // ids counts the received orders by webhook-id.
 func ids(sink *hubtest.Sink) map[string]int {
 	found := map[string]int{}
@@ -155,19 +170,11 @@ func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {
 	ctx, c := context.Background(), newOrderRetryHarness(t)
 	c.place(t, 2)
 	c.subscribe(t, c.accepting)
-	now := c.db.Clock().Now()
-	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Second)}
-	work, err := webhook.RetryRequest{TimeRange: window}.Job(c.business, now)
-	require.NoError(t, err)
-	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))
-	claimed, _, err := jobs.New(c.db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
-	require.NoError(t, err)
-	retries := deliveries.NewOrderRetries(c.db)
-	require.NoError(t, retries.Select(ctx, claimed[0], window))
+	retries, work := selectOrderRetry(t, c.db, c.business)
 
-	_, _, err = ordersdb.New(c.db).Cancel(ctx, c.business, order.Cancellation{Platform: "web", PlatformOrderID: "1"})
+	_, _, err := ordersdb.New(c.db).Cancel(ctx, c.business, order.Cancellation{Platform: "web", PlatformOrderID: "1"})
 	require.NoError(t, err)
-	_, err = retries.Resend(ctx, claimed[0], core.ID{}, 10)
+	_, err = retries.Resend(ctx, work, core.ID{}, 10)
 	require.NoError(t, err)
 	eventually(t, "the deliveries", func() bool {
 		waiting, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
@@ -178,7 +185,7 @@ func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {
 	failed, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Failed, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, failed, "the delivery that was never sent is not a failure")
-	tally, err := retries.Tally(ctx, claimed[0])
+	tally, err := retries.Tally(ctx, work)
 	require.NoError(t, err)
 	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1, Responded: 1}, tally)
 }
@@ -192,14 +199,7 @@ func TestOrderRetrySendsDeliveriesThatFailMeanwhile(t *testing.T) {
 	_, err := newIntake(t, db).Place(ctx, k.arrival("1", "web", oneCurry, ""))
 	require.NoError(t, err)
 	pgtest.Exec(t, db, `UPDATE delivery_queue SET attempts = 5`)
-	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Hour)}
-	work, err := webhook.RetryRequest{TimeRange: window}.Job(k.business, now)
-	require.NoError(t, err)
-	require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
-	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
-	require.NoError(t, err)
-	retries := deliveries.NewOrderRetries(db)
-	require.NoError(t, retries.Select(ctx, claimed[0], window))
+	retries, work := selectOrderRetry(t, db, k.business)
 
 	exec, commit := pgtest.BeginOther(t, db) // its last attempt fails
 	exec(`WITH ended AS (DELETE FROM delivery_queue RETURNING *)
@@ -208,13 +208,13 @@ func TestOrderRetrySendsDeliveriesThatFailMeanwhile(t *testing.T) {
 		SELECT business_id, id, event_id, event_type, webhook_id, url, 'failed', 6, 503, ? FROM ended`, now)
 	resent := make(chan error)
 	go func() {
-		_, err := retries.Resend(ctx, claimed[0], core.ID{}, 10)
+		_, err := retries.Resend(ctx, work, core.ID{}, 10)
 		resent <- err
 	}()
 	eventually(t, "the retry waits for its outcome", func() bool { return pgtest.HasWaiters(t, db) })
 	commit()
 	require.NoError(t, <-resent)
-	tally, err := retries.Tally(ctx, claimed[0])
+	tally, err := retries.Tally(ctx, work)
 	require.NoError(t, err)
 	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1}, tally)
 }
@@ -223,27 +223,19 @@ func TestOrderRetryWaitsForACancellation(t *testing.T) {
 	ctx, c := context.Background(), newOrderRetryHarness(t)
 	c.place(t, 1)
 	c.subscribe(t, c.accepting)
-	now := c.db.Clock().Now()
-	window := webhook.TimeRange{From: now.Add(-time.Hour), To: now.Add(time.Second)}
-	work, err := webhook.RetryRequest{TimeRange: window}.Job(c.business, now)
-	require.NoError(t, err)
-	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))
-	claimed, _, err := jobs.New(c.db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
-	require.NoError(t, err)
-	retries := deliveries.NewOrderRetries(c.db)
-	require.NoError(t, retries.Select(ctx, claimed[0], window))
+	retries, work := selectOrderRetry(t, c.db, c.business)
 
 	exec, commit := pgtest.BeginOther(t, c.db)
 	exec(`UPDATE orders SET state = 'Cancelled'`)
 	resent := make(chan error)
 	go func() {
-		_, err := retries.Resend(ctx, claimed[0], core.ID{}, 10)
+		_, err := retries.Resend(ctx, work, core.ID{}, 10)
 		resent <- err
 	}()
 	eventually(t, "the retry waits", func() bool { return pgtest.HasWaiters(t, c.db) })
 	commit()
 	require.NoError(t, <-resent)
-	tally, err := retries.Tally(ctx, claimed[0])
+	tally, err := retries.Tally(ctx, work)
 	require.NoError(t, err)
 	require.Zero(t, tally)
 }

@@ -86,12 +86,12 @@ func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, c
 		return 0, fmt.Errorf("finding cancelled orders: %w", err)
 	}
 	queued := resending{business: work.Business, manual: true, end: webhook.Failed}
-	any := queued
+	others := queued
 	for _, row := range rows {
 		if row.Cancelled { // the cancellation waits for it while it is queued
 			queued.ids = append(queued.ids, row.DeliveryID)
 		} else {
-			any.ids = append(any.ids, row.DeliveryID)
+			others.ids = append(others.ids, row.DeliveryID)
 		}
 	}
 	sent := 0
@@ -99,7 +99,7 @@ func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, c
 		if attempt == 1 && sent == len(chosen) {
 			break
 		}
-		if err := r.makeDue(ctx, tx, any, queued); err != nil {
+		if err := r.makeDue(ctx, tx, queued, others); err != nil {
 			return 0, err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
@@ -118,11 +118,11 @@ func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, c
 	return sent, nil
 }
 
-// makeDue makes deliveries due now: any of them, and others only while they are queued.
-func (r followedResends) makeDue(ctx context.Context, tx bun.Conn, any, queued resending) error {
+// makeDue makes deliveries due now: the first ones only if they are queued, the others even if they have ended.
+func (r followedResends) makeDue(ctx context.Context, tx bun.Conn, queued, others resending) error {
 	deliveries := New(r.db)
-	if len(any.ids) > 0 {
-		if _, err := deliveries.resend(ctx, tx, any); err != nil {
+	if len(others.ids) > 0 {
+		if _, err := deliveries.resend(ctx, tx, others); err != nil {
 			return err
 		}
 	}

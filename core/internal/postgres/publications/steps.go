@@ -41,8 +41,7 @@ func (p Store) SaveSteps(ctx context.Context, w publish.Work, steps []byte) (hel
 		}
 		result, err := tx.ExecContext(ctx, queries.With("save_steps", postgres.Args{"sealed": sealed,
 			"business": w.Business, "store": w.StoreID, "platform": w.Platform, "owner": w.Owner,
-			"lease":   w.Lease,
-			"version": w.Version, "call": w.CallID}))
+			"lease": w.Lease, "version": w.Version, "call": w.CallID}))
 		if err != nil {
 			return fmt.Errorf("storing the steps of a publication: %w", err)
 		}
