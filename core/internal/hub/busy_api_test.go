@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/plugins/simulator"
 )
 
 // busyOn returns the platforms on which s1 is busy.
@@ -51,6 +52,29 @@ func TestBusyStoreIsReportedUntilItsEnd(t *testing.T) {
 	})
 	s.settle()
 	require.Equal(t, menus, s.aggregatorStore("aggregator-b").Menus, "no menu is published for it")
+}
+
+func TestFailedBusyRestoresTheAcceptedOne(t *testing.T) {
+	s := newToggleClient(t)
+	busy := func(fields string) map[string]any {
+		reference := s.postToggle(locationRoute,
+			`{"location_ref_id":"s1","action":"busy","platforms":["aggregator-a"],`+fields+`}`)
+		return s.awaitOutcomes("store_action", reference, 1)["aggregator-a"]
+	}
+	until := s.clock.Now().Add(30 * time.Minute).UTC().Truncate(time.Second)
+	require.Equal(t, true, busy(fmt.Sprintf(`"prep_minutes":20,"until":%d`, until.UnixMilli()))["status"])
+	for range 2 {
+		s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 1})
+		require.Equal(t, false, busy(`"prep_minutes":50`)["status"])
+		shown := s.ok("GET", storesRoute+"s1/", "").body["busy_on"].([]any)
+		require.Len(t, shown, 1)
+		require.Equal(t, []any{20.0, float64(until.UnixMilli())}, []any{hubtest.Lookup(shown[0], "prep_minutes"),
+			hubtest.Lookup(shown[0], "until")})
+	}
+	s.clock.Advance(30 * time.Minute)
+	s.advanceUntil("the end of busy", func() bool {
+		return !s.aggregatorStore("aggregator-a").Busy && len(s.busyOn()) == 0
+	})
 }
 
 func TestBusyStoreBecomesNormalOnRequest(t *testing.T) {

@@ -72,27 +72,28 @@ func (t Store) endWorkloads(ctx context.Context, business core.BusinessID, limit
 	return n, nil
 }
 
-// undoWorkloads forgets workloads whose calls failed: the platforms do not have them.
-func undoWorkloads(ctx context.Context, tx bun.Conn, ended []endedSwitch) error {
+// undoWorkloads restores the workloads that platforms had accepted before calls that failed.
+func undoWorkloads(ctx context.Context, db *postgres.DB, tx bun.Conn, ended []endedSwitch) error {
 	var businesses, stores []int64
+	var calls []core.ID
 	var platforms, references []string
 	for _, t := range ended {
 		if t.failed() && t.payload.Workload.Busy {
 			businesses, stores = append(businesses, int64(t.call.Business)), append(stores, t.payload.StoreID)
-			platforms, references = append(platforms, t.call.Platform),
-				append(references, t.payload.Reference.String())
+			calls, platforms = append(calls, t.call.ID), append(platforms, t.call.Platform)
+			references = append(references, t.payload.Reference.String())
 		}
 	}
 	if len(stores) == 0 {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("undo_workloads", postgres.Args{
-		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores),
+		"businesses": postgres.Array(businesses), "calls": postgres.Array(calls), "stores": postgres.Array(stores),
 		"platforms": postgres.Array(platforms), "references": postgres.Array(references),
 	})); err != nil {
 		return fmt.Errorf("undoing workloads: %w", err)
 	}
-	return nil
+	return outbox.Notify(ctx, db, tx, TimerChannel) // of a restored one
 }
 
 // storeChoice is a store, with the platforms that a request selects.

@@ -82,11 +82,61 @@ JOIN platforms platform ON platform.business_id = ended.business_id AND platform
 ORDER BY ended.business_id, ended.store_id, ended.platform
 
 -- name: undo_workloads
--- Forgets workloads whose calls failed, unless a later request has set them again.
+-- Restores the workloads that platforms had accepted before calls that failed, unless a later request has set them
+-- again.
+WITH
+undone AS (
+    SELECT
+        workload.business_id,
+        workload.store_id,
+        workload.platform,
+        workload.reference AS failed_reference,
+        (accepted.payload ->> 'reference')::uuid AS reference,
+        accepted.payload -> 'workload' AS workload,
+        coalesce((accepted.payload -> 'workload' ->> 'busy')::boolean, false) AS busy,
+        accepted.actor,
+        accepted.created_at
+    FROM unnest(?businesses::bigint[], ?calls::uuid[], ?stores::bigint[], ?platforms::text[], ?references::uuid[])
+        AS failed (business, call, store, platform, reference)
+    JOIN store_workloads workload
+        ON workload.business_id = failed.business
+        AND workload.store_id = failed.store
+        AND workload.platform = failed.platform
+        AND workload.reference = failed.reference
+    JOIN calls call ON call.business_id = failed.business AND call.id = failed.call
+    LEFT JOIN LATERAL (
+        SELECT payload::json AS payload, actor, created_at
+        FROM calls earlier
+        WHERE earlier.business_id = failed.business
+            AND earlier.ordering_key = call.ordering_key
+            AND earlier.order_id = 0
+            AND earlier.sequence < call.sequence
+            AND earlier.kind = call.kind
+            AND earlier.state IN ('done', 'pending')
+            AND earlier.payload::json -> 'workload' IS NOT NULL
+        ORDER BY earlier.sequence DESC
+        LIMIT 1
+    ) accepted ON true
+),
+restored AS (
+    UPDATE store_workloads workload
+    SET
+        prep_minutes = coalesce((undone.workload ->> 'prep_minutes')::integer, 0),
+        until_at = to_timestamp((undone.workload ->> 'until')::bigint / 1000.0),
+        actor = undone.actor,
+        reference = undone.reference,
+        at = undone.created_at
+    FROM undone
+    WHERE undone.busy
+        AND workload.business_id = undone.business_id
+        AND workload.store_id = undone.store_id
+        AND workload.platform = undone.platform
+        AND workload.reference = undone.failed_reference
+)
 DELETE FROM store_workloads workload
-USING unnest(?businesses::bigint[], ?stores::bigint[], ?platforms::text[], ?references::uuid[])
-    AS failed (business, store, platform, reference)
-WHERE workload.business_id = failed.business
-    AND workload.store_id = failed.store
-    AND workload.platform = failed.platform
-    AND workload.reference = failed.reference
+USING undone
+WHERE NOT undone.busy
+    AND workload.business_id = undone.business_id
+    AND workload.store_id = undone.store_id
+    AND workload.platform = undone.platform
+    AND workload.reference = undone.failed_reference
