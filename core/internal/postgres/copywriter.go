@@ -207,11 +207,10 @@ func discardBrokenCopy(conn bun.Conn, err error) error {
 	return err
 }
 
-// Stage copies the rows into a temporary table. The session creates the table once, and
-// each commit empties it.
+// Stage copies the rows into a temporary table that has no others. The session creates the table once.
 func (c *CopyWriter) Stage(ctx context.Context, tx bun.Conn, table, definition, columns string) error {
-	if _, err := tx.ExecContext(ctx,
-		"CREATE TEMP TABLE IF NOT EXISTS "+table+" ("+definition+") ON COMMIT DELETE ROWS"); err != nil {
+	if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE IF NOT EXISTS "+table+" ("+definition+
+		") ON COMMIT DELETE ROWS; DELETE FROM "+table); err != nil {
 		return fmt.Errorf("creating %s: %w", table, err)
 	}
 	return c.CopyInto(ctx, tx, table, columns)

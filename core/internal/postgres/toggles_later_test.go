@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -137,6 +138,55 @@ func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 		require.Equal(t, map[string]any{"egg": true, "big": false}[o["ref_id"].(string)], o["available"])
 	}
 	require.Contains(t, string(pgtest.EventBody(t, s.db, reference)), `"path":"options[1].available"`)
+}
+
+func TestRollbackKeepsSwitchesMadeAfterItsAcceptance(t *testing.T) {
+	s := newSwitchHarness(t)
+	s.clock.Advance(time.Second)
+	s.send("s1", `{"items":[{"ref_id":"curry","price":5}]}`)
+	to := s.revisions(menu.RevisionFilter{})[0].ID
+	s.clock.Advance(time.Second)
+	s.send("s1", `{"items":[{"ref_id":"curry","price":42}]}`)
+	s.clock.Advance(time.Second)
+	s.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(to)), false)
+	s.clock.Advance(time.Second)
+	s.switchItem("curry", false, s.clock.Now().Add(time.Hour))
+	require.NoError(t, s.runJobs())
+	require.Equal(t, false, s.curry())
+	require.Equal(t, "5", fmt.Sprint(s.read("s1")["items"].([]any)[0].(map[string]any)["price"]))
+	s.clock.Advance(time.Hour)
+	s.turnOn()
+	require.Equal(t, true, s.curry())
+}
+
+func TestRollbackKeepsLaterSwitchesOfEachStore(t *testing.T) {
+	s := newSwitchHarness(t)
+	s.store("s2")
+	for store, body := range map[string]string{"s1": `{"items":[{"ref_id":"curry","price":4}]}`,
+		"s2": `{"items":[{"ref_id":"curry","price":6},{"ref_id":"rice","title":"Rice","price":3}]}`} {
+		s.clock.Advance(time.Second)
+		s.send(store, body)
+	}
+	s.clock.Advance(time.Second)
+	to := s.revisions(menu.RevisionFilter{})[0].ID
+	s.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(to)), false)
+	s.clock.Advance(time.Second)
+	for store, items := range map[string][]string{"s1": {"curry"}, "s2": {"curry", "rice"}} {
+		_, err := s.toggles.SwitchItems(t.Context(), s.business, toggle.ItemRequest{LocationRefID: store, Items: items,
+			Action: toggle.Disable}, core.NewID(s.clock.Now()), "key:pos")
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.runJobs())
+	sold := func(store string) (list []string) {
+		for _, one := range s.read(store)["items"].([]any) {
+			item := one.(map[string]any)
+			list = append(list, fmt.Sprint(item["ref_id"], " ", item["price"], " ", item["available"]))
+		}
+		slices.Sort(list)
+		return list
+	}
+	require.Equal(t, []string{"curry 4 false"}, sold("s1"))
+	require.Equal(t, []string{"curry 6 false", "rice 3 false"}, sold("s2"))
 }
 
 func TestRollbackRemovesTimersSetSinceTheRevision(t *testing.T) {

@@ -66,7 +66,8 @@ GROUP BY 1, 2
 
 -- name: forget_timers
 -- Deletes the timers that were set after a revision: they were requested after it, or their switch was recorded
--- after it. A switch may have waited, and the revision may be a switch itself.
+-- after it. A switch may have waited, and the revision may be a switch itself. Those of switches that the rollback
+-- keeps stay.
 DELETE FROM item_timers timer
 WHERE timer.business_id = ?business
     AND (
@@ -80,6 +81,25 @@ WHERE timer.business_id = ?business
                 = (timer.business_id, timer.store_id, timer.kind, timer.name)
         )
     )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM item_switches switch
+        WHERE switch.at > ?accepted
+            AND (switch.business_id, switch.store_id, switch.kind, switch.name)
+                = (timer.business_id, timer.store_id, timer.kind, timer.name)
+    )
+
+-- name: later_switches
+-- The availability switches of each store that were made after a time.
+SELECT
+    store_id,
+    available,
+    coalesce(array_agg(name ORDER BY name) FILTER (WHERE kind = ?items), '{}') AS items,
+    coalesce(array_agg(name ORDER BY name) FILTER (WHERE kind = ?options), '{}') AS options
+FROM item_switches
+WHERE business_id = ?business AND at > ?accepted
+GROUP BY store_id, available
+ORDER BY store_id, available
 
 -- name: present
 -- An entity of the catalogue, or its values at a store, in the form of differences; empty if there are none.

@@ -95,6 +95,9 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err != nil {
 			return err
 		}
+		if err := m.repeatLaterSwitches(ctx, tx, work); err != nil {
+			return err
+		}
 		ingested, err := finish(undone)
 		if err != nil {
 			return err
@@ -128,6 +131,7 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("forget_timers", postgres.Args{
 		"business": business, "revision": to, "first": core.FirstID(core.TimeOf(to).Add(time.Millisecond)),
+		"accepted": work.CreatedAt,
 	})); err != nil {
 		return undone, fmt.Errorf("deleting timed availability changes: %w", err)
 	}
@@ -169,6 +173,35 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
 		return undone, err
 	}
 	return revisions.RollbackStats(removed, restored, updated), m.republishAll(ctx, tx, work, stores)
+}
+
+// repeatLaterSwitches repeats the availability switches that were made after the rollback was accepted.
+func (m Store) repeatLaterSwitches(ctx context.Context, tx bun.Conn, work core.Job) error {
+	var later []struct {
+		StoreID        int64    `bun:"store_id"`
+		Available      bool     `bun:"available"`
+		Items, Options []string `bun:",array"`
+	}
+	if err := tx.NewRaw(queries.With("later_switches", postgres.Args{
+		"business": work.Business, "accepted": work.CreatedAt, "items": menu.Items, "options": menu.Options,
+	})).Scan(ctx, &later); err != nil {
+		return fmt.Errorf("reading availability changes: %w", err)
+	}
+	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
+	for _, s := range later {
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: work.Business, Store: s.StoreID}
+		change := menu.AvailabilityChange{Scope: menu.Scope{StoreID: s.StoreID}, Items: s.Items, Options: s.Options,
+			Available: s.Available}
+		state, err := loader.State(change.ReadSet())
+		if err != nil {
+			return err
+		}
+		plan, _, _ := change.Decide(state)
+		if err := writer.Write(&plan); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // change runs a statement that changes rows of a table. It returns their owning entities, and whether their rows
