@@ -122,8 +122,9 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 		}
 		input.Units = &units
 	}
-	dropDefaultHeaders(input.Headers, input.EventType)
-	checkHeaders(input.Headers, fail)
+	if !update { // Update checks those of a change, which may omit the event type
+		input.checkHeaders(input.EventType, fail)
+	}
 	if f.EventHeader != nil && *f.EventHeader != "" {
 		if wrong := headerNameError(*f.EventHeader); wrong != "" {
 			fail("event_type_header", "header", wrong)
@@ -139,7 +140,13 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 	return input
 }
 
-// dropDefaultHeaders drops the headers that every delivery has anyway. Many clients send them along.
+// checkHeaders drops the headers that every delivery of the event type has anyway, because many clients send them
+// along. It checks the others.
+func (i Input) checkHeaders(event core.EventType, fail failFunc) {
+	dropDefaultHeaders(i.Headers, event)
+	checkHeaders(i.Headers, fail)
+}
+
 func dropDefaultHeaders(headers map[string]string, event core.EventType) {
 	maps.DeleteFunc(headers, func(name, value string) bool {
 		switch {

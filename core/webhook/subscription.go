@@ -140,10 +140,13 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 		}
 	}
 	return s.Store.Change(ctx, business, actor, id, func(sub *Subscription) error {
+		var v core.Violations
 		if input.EventType != "" && input.EventType != sub.EventType {
-			var v core.Violations
 			v.AddBody("event_type", "immutable",
 				"must stay "+string(sub.EventType)+": create another webhook for another event type")
+			return v.Err()
+		}
+		if input.checkHeaders(sub.EventType, v.AddBody); v.Any() {
 			return v.Err()
 		}
 		return input.Apply(sub, s.Clock.Now())

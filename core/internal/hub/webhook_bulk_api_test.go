@@ -135,6 +135,8 @@ func TestWebhookSendsTheEventInANamedHeader(t *testing.T) {
 	for body, path := range map[string]string{
 		`{"event_type_header":"x-a"}`:              "event_type_header",
 		`{"headers":{"x-OTHER":"b"}}`:              "headers.x-OTHER",
+		`{"headers":{"X-Event-Type":"other"}}`:     "headers.X-Event-Type",
+		`{"headers":{"X-A":"\n"}}`:                 "headers.X-A",
 		`{"event_type_header":"webhook-id"}`:       "event_type_header",
 		`{"event_type_header":"X-Event-Type"}`:     "event_type_header",
 		`{"event_type_header":"two words"}`:        "event_type_header",
@@ -146,6 +148,7 @@ func TestWebhookSendsTheEventInANamedHeader(t *testing.T) {
 		requireEnvelope(t, r, 400, "")
 		require.Equal(t, path, hubtest.Lookup(r.body["errors"].([]any)[0], "path"), body)
 	}
+	require.Equal(t, 200, put(`{"headers":{"X-A":"b","X-Event-Type":"store_creation"}}`).status)
 	require.Equal(t, 200, put(`{"event_type_header":""}`).status)
 	require.Empty(t, header("X-Other"))
 	require.NotContains(t, d.ok("GET", one, "").body, "event_type_header")

@@ -251,6 +251,10 @@ func checkActiveLimit(ctx context.Context, tx bun.Conn, before, sub webhook.Subs
 // lock reads a subscription that the transaction changes.
 func (w Store) lock(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	id int64) (webhook.Subscription, error) {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('webhook/' || event_type, ?0))
+		FROM webhooks WHERE business_id = ?0 AND id = ?1`, business, id); err != nil {
+		return webhook.Subscription{}, fmt.Errorf("locking the subscription: %w", err)
+	}
 	row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 	if err != nil {
 		return webhook.Subscription{}, err
