@@ -162,6 +162,11 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *recordS
 		}
 		earlier := at.changed // by another object of the request
 		at.changed = false
+		if _, may := any(P(o)).(inheritor); may && !at.applied {
+			inheriting := *o
+			o = &inheriting
+			any(P(o)).(inheritor).inherit()
+		}
 		v := decide(o, at)
 		outcome := Outcome{Action: "U", ID: s.ref(&at.record).ID, Message: v.problem}
 		outcome.Changed = v.problem == "" && (created || at.changed || v.changed)
@@ -185,6 +190,7 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *recordS
 			stats.Updated++
 		}
 		s.markTouched(at)
+		at.applied = true
 		outcome.Warnings = slices.Concat(submitted[i].Warnings, v.warnings)
 		outcomes[i] = outcome
 	}

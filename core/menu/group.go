@@ -26,6 +26,8 @@ type OptionGroupObject struct {
 	ClearItems          bool                `json:"clear_items"`
 	ClearOptions        bool                `json:"clear_options"`
 	Translations        []TitledTranslation `json:"translations"`
+
+	first *OptionGroupObject // that it was merged with
 }
 
 func (o *OptionGroupObject) refID() *string   { return o.RefID }
@@ -55,7 +57,7 @@ func (o *OptionGroupObject) check(c *checker) {
 // onlyItems reports whether the object contains only its ref_id and items.
 func (o *OptionGroupObject) onlyItems() bool {
 	rest := *o
-	rest.RefID, rest.ItemRefIDs = nil, nil
+	rest.RefID, rest.ItemRefIDs, rest.first = nil, nil, nil
 	return reflect.ValueOf(rest).IsZero()
 }
 

@@ -127,8 +127,15 @@ func replaceOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []re
 
 // merger is an object that may be submitted twice in a request.
 type merger[P any] interface {
+	inheritor
 	// merge joins it with the first, which has the index.
 	merge(into P, first int, c *checker)
+}
+
+// inheritor is an object that may have been merged with an earlier one.
+type inheritor interface {
+	// inherit takes what belongs to both from the first, which has failed.
+	inherit()
 }
 
 var (
@@ -136,20 +143,36 @@ var (
 	_ merger[*OptionGroupObject] = (*OptionGroupObject)(nil)
 )
 
-// merge joins an object that is submitted twice with the first one. Both keep their lists. The flags to clear move to
-// the first one, so that nothing is cleared between the lists.
+// merge joins an object that is submitted twice with the first one. Both keep their lists, but a tax on all items is on
+// all for both. The flags to clear move to the first one, so that nothing is cleared between the lists.
 func (o *TaxObject) merge(first *TaxObject, index int, c *checker) {
 	c.warn("code", fmt.Sprintf("and structure.value are the same as in taxes[%d], and the two are merged", index))
-	first.Title = firstOf(first.Title, o.Title)
+	o.first, first.Title = first, firstOf(first.Title, o.Title)
 	first.ClearItems, o.ClearItems = first.ClearItems || o.ClearItems, false
+	if slices.Contains(o.ItemRefIDs, AllItems) {
+		first.ItemRefIDs = o.ItemRefIDs
+	}
+}
+
+func (o *TaxObject) inherit() {
+	if o.first != nil {
+		o.Title, o.ClearItems = firstOf(o.Title, o.first.Title), o.first.ClearItems
+	}
 }
 
 func (o *OptionGroupObject) merge(first *OptionGroupObject, index int, c *checker) {
 	c.warn("ref_id", fmt.Sprintf("is the same as in option_groups[%d], and the two are merged", index))
-	first.Title = firstOf(first.Title, o.Title)
+	o.first, first.Title = first, firstOf(first.Title, o.Title)
 	first.ClearItems = first.ClearItems || o.ClearItems || o.ClearItemRefIDs
 	first.ClearOptions = first.ClearOptions || o.ClearOptions
 	o.ClearItems, o.ClearItemRefIDs, o.ClearOptions = false, false, false
+}
+
+func (o *OptionGroupObject) inherit() {
+	if first := o.first; first != nil {
+		o.Title = firstOf(o.Title, first.Title)
+		o.ClearItems, o.ClearOptions = first.ClearItems || first.ClearItemRefIDs, first.ClearOptions
+	}
 }
 
 func firstOf[T any](a, b *T) *T {

@@ -156,6 +156,41 @@ func TestObjectSentTwiceNeedsOneTitle(t *testing.T) {
 	})
 }
 
+func TestTaxSentTwiceIsOnAllItems(t *testing.T) {
+	const stored = `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":5},"item_ref_ids":["all"]}]}`
+	runEffects(t, []effectRow{
+		{"a new one", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":5},` +
+			`"item_ref_ids":["tea"]},{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["all"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, []string{"all"}, h.taxed("CGST_P 5"))
+				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Taxes])
+			}},
+		{"a stored one is cleared", []string{"M " + two, stored,
+			`M {"taxes":[{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["tea"],"clear_items":true},` +
+				`{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["all"]}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) { require.Equal(t, []string{"all"}, h.taxed("CGST_P 5")) }},
+	})
+}
+
+func TestSecondObjectTakesOverFromAFailedFirst(t *testing.T) {
+	runEffects(t, []effectRow{
+		{"the flag to clear", []string{"M " + two,
+			`M {"option_groups":[{"ref_id":"G","title":"g","max_selectable":2,"item_ref_ids":["tea"]}]}`,
+			`M {"option_groups":[{"ref_id":"G","min_selectable":5},` +
+				`{"ref_id":"G","clear_items":true,"item_ref_ids":["cake"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, []string{"cake"}, h.itemsOf("G"))
+				require.Equal(t, Stats{Updated: 1, Errors: 1}, last.Stats[OptionGroups])
+			}},
+		{"the title", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":5},` +
+			`"item_ref_ids":["none"]},{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["cake"]}]}`},
+			func(t *testing.T, h *memoryDB, last Plan) {
+				require.Equal(t, []string{"cake"}, h.taxed("CGST_P 5"))
+				require.Equal(t, Stats{Created: 1, Errors: 1}, last.Stats[Taxes])
+			}},
+	})
+}
+
 func TestGroupSentTwiceKeepsTheChangesOfBoth(t *testing.T) {
 	const stored = `M {"option_groups":[{"ref_id":"G","title":"old"}]}`
 	runEffects(t, []effectRow{

@@ -8,6 +8,7 @@ type recordState[R any] struct {
 	listed  bool // named by the request
 	partial bool // only the identifiers are known
 	touched bool
+	applied bool // an object of the request has not failed
 }
 
 // recordKind describes the master records of one kind.

@@ -16,6 +16,8 @@ type TaxObject struct {
 	Structure   *TaxStructure `json:"structure"`
 	ItemRefIDs  []string      `json:"item_ref_ids"`
 	ClearItems  bool          `json:"clear_items"`
+
+	first *TaxObject // that it was merged with
 }
 
 // TaxStructure holds the rate of a tax, in percent.
