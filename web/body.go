@@ -25,8 +25,11 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
 		object := bytes.HasPrefix(bytes.TrimLeft(sent.bytes, " \t\r\n"), []byte("{"))
-		simple := object && slices.Contains(simpleTypes, media)
-		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !simple {
+		simple := slices.Contains(simpleTypes, media)
+		if simple && len(sent.bytes) == 0 && sent.err != nil { // whether it is an object is unknown
+			return nil, sent.err
+		}
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !(simple && object) {
 			return nil, core.Errorf(core.UnsupportedMedia,
 				"send the body as JSON, with the header Content-Type: application/json")
 		}

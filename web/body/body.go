@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -188,9 +189,17 @@ func (b *buffer) grow(ctx context.Context) error {
 	if err := b.share.GrowBytes(ctx, int64(size+cap(b.bytes))); err != nil {
 		return err
 	}
-	b.bytes = append(make([]byte, 0, size), b.bytes...)
+	grown := make([]byte, 0, size)
+	for part := range slices.Chunk(b.bytes, copyAtOnce) {
+		grown = append(grown, part...)
+	}
+	b.bytes = grown
 	return nil
 }
+
+// copyAtOnce is how many bytes grow copies at once. The scheduler cannot interrupt a copy, and a garbage collection
+// stops all requests until it has ended.
+const copyAtOnce = 128 << 10
 
 // DrainRest prepares the connection for the next request. It skips up to most bytes of the remaining body. If more
 // remain, it closes the connection after the response.

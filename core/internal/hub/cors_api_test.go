@@ -66,6 +66,9 @@ func TestJSONUnderSimpleMediaTypesIsRead(t *testing.T) {
 			headers: map[string]string{"Content-Type": media}})
 		require.Equal(t, row.status, r.status, media+" "+r.text)
 	}
+	requireEnvelope(t, a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
+		body: oneStore, headers: map[string]string{"Content-Type": "text/plain", "Content-Encoding": "gzip"}}), 400,
+		"the body is not valid gzip")
 }
 
 func TestOriginsAreChecked(t *testing.T) {
