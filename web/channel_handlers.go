@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -75,7 +74,7 @@ func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, http.StatusOK, struct {
+	return respondTagged(c, struct {
 		StoreRefID  string `json:"store_ref_id"`
 		ZipCode     string `json:"zip_code"`
 		Deliverable bool   `json:"deliverable"`

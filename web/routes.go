@@ -43,7 +43,7 @@ type handler func(c *fiber.Ctx, caller core.Caller) error
 
 // routes returns the route table. Paths match with and without a trailing slash, and the first match of a method wins.
 func (s *Server) routes() []route {
-	return slices.Concat(s.catalogueRoutes(), s.webhookRoutes(), s.orderRoutes(), s.channelRoutes(), []route{
+	return slices.Concat(s.catalogueRoutes(), s.webhookRoutes(), s.channelRoutes(), s.orderRoutes(), []route{
 		{"GET", "/healthz", "", "", noBody, s.health},
 		{"GET", "/readyz", "", "", noBody, s.ready},
 		{"GET", "/openapi.json", "", "", noBody, s.openAPI},

@@ -363,6 +363,10 @@ func TestDeliverabilityThroughTheAPI(t *testing.T) {
 	require.Equal(t, []any{false, true}, deliverable("s1", "94103"))
 	require.Equal(t, []any{true, true}, deliverable("s2", "94103"))
 	require.Equal(t, []any{true, true}, deliverable("s2", "sw1a1aa&platform=app"))
+	requireEnvelope(t, s.sendAsChannel("GET", channelStoresRoute+"callback/menu/?platform=web", ""), 404, "")
+	tag := s.sendAsChannel("GET", channelStoresRoute+"s2/deliverable/?zip_code=94103", "").header.Get("ETag")
+	require.Equal(t, 304, s.do(t, request{method: "GET", path: channelStoresRoute + "s2/deliverable/?zip_code=94103",
+		authorization: s.channel, headers: map[string]string{"If-None-Match": tag}}).status)
 	there := s.sendAsChannel("GET", "/channel/api/v1/deliverable/?zip_code=94103", "")
 	require.Equal(t, true, there.body["by_zip_codes"])
 	require.Len(t, there.body["stores"], 1)
