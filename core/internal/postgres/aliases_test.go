@@ -165,6 +165,8 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	err := platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "one", ServedBy: "own"}, noChange)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, `"one" is an alias of the platform "a": remove the alias before you add a platform`)
+	err = platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "default", ServedBy: "own"}, noChange)
+	require.ErrorContains(t, err, `a platform must not be named "default"`)
 
 	entries, err := consolelists.New(p.db).Audit(t.Context(), p.business,
 		console.EntryFilter{Object: "platform/a", Limit: 50})

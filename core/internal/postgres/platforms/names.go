@@ -58,8 +58,13 @@ func (p Store) Resolve(ctx context.Context, business core.BusinessID, name strin
 	return platform, err
 }
 
-// checkName returns Conflict if the name of a platform to be created is an alias of another.
+// checkName returns Conflict if the name of a platform to be created is an alias of another, and Invalid if it stands
+// for every platform.
 func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name string) error {
+	if name == core.DefaultTag {
+		return core.Errorf(core.Invalid,
+			"a platform must not be named %q: in tags and images that stands for every platform", name)
+	}
 	platform, err := platformOfAlias(ctx, in, business, name)
 	if err != nil || platform == "" {
 		return err
