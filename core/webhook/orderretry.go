@@ -57,8 +57,8 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 		v.AddBody("end_time", "range",
 			"must be after the start of the current day, "+today.Format(time.RFC3339)+
 				": only orders of the day are resent")
-	case r.From.After(now):
-		v.AddBody("start_time", "range", "must not be in the future")
+	case !r.From.Before(dayOf(today.Add(36 * time.Hour))):
+		v.AddBody("start_time", "range", "must be before the end of the current day")
 	case r.From.Before(today):
 		r.From, r.Clipped = today, true
 	}
