@@ -97,6 +97,12 @@ CREATE TABLE revision_parts (
     ids         bigint[] NOT NULL, -- of the entities; of links the from_id
     rows        json NOT NULL      -- an array of the previous rows
 ) PARTITION BY RANGE (revision_id);
+-- The rows of a first menu are megabytes. Not every server is built with this compression.
+DO $$ BEGIN
+    ALTER TABLE revision_parts ALTER COLUMN rows SET COMPRESSION lz4, ALTER COLUMN ids SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN
+    NULL;
+END $$;
 CREATE TABLE revision_parts_other PARTITION OF revision_parts DEFAULT;
 CREATE INDEX revision_parts_by_n ON revision_parts (business_id, table_name, n);
 CREATE INDEX revision_parts_by_revision ON revision_parts (business_id, revision_id);

@@ -19,6 +19,7 @@ type MenuWriter struct {
 	Tx       bun.Conn
 	Business core.BusinessID
 	Now      time.Time
+	created  map[int64]bool // the ids of new entities
 }
 
 // Write executes a plan in the order that menu.Plan requires.
@@ -77,54 +78,68 @@ func refIDs(refs []menu.Ref) []int64 {
 	return ids
 }
 
-const stageEntityColumns = `is_new boolean, kind smallint, id bigint, name text, active boolean, parent_id bigint,` +
-	` all_items boolean, record json`
+const stageEntityColumns = `kind smallint, id bigint, name text, active boolean, parent_id bigint, all_items boolean,` +
+	` record json`
 
-// entities writes the changed records of all kinds.
+const entityColumns = "kind, id, name, active, parent_id, all_items, record"
+
+// entities writes the changed records of all kinds. New ones are copied into the table itself.
 func (w *MenuWriter) entities(plan *menu.Plan) error {
-	var rows postgres.CopyWriter
-	stage(&rows, menu.Categories, plan.Categories,
+	rows := entityRows{writer: w}
+	w.created = map[int64]bool{}
+	addRows(&rows, menu.Categories, plan.Categories,
 		func(c *menu.Category) (menu.Ref, int64, bool) { return c.Ref, c.ParentID, false })
-	stage(&rows, menu.Items, plan.Items, func(i *menu.Item) (menu.Ref, int64, bool) { return i.Ref, 0, false })
-	stage(&rows, menu.OptionGroups, plan.OptionGroups,
+	addRows(&rows, menu.Items, plan.Items, func(i *menu.Item) (menu.Ref, int64, bool) { return i.Ref, 0, false })
+	addRows(&rows, menu.OptionGroups, plan.OptionGroups,
 		func(g *menu.OptionGroup) (menu.Ref, int64, bool) { return g.Ref, 0, false })
-	stage(&rows, menu.Options, plan.Options, func(o *menu.Option) (menu.Ref, int64, bool) { return o.Ref, 0, false })
-	stage(&rows, menu.Taxes, plan.Taxes, func(t *menu.Tax) (menu.Ref, int64, bool) {
+	addRows(&rows, menu.Options, plan.Options, func(o *menu.Option) (menu.Ref, int64, bool) { return o.Ref, 0, false })
+	addRows(&rows, menu.Taxes, plan.Taxes, func(t *menu.Tax) (menu.Ref, int64, bool) {
 		return menu.Ref{ID: t.ID, RefID: t.Key(), Active: t.Active}, 0, t.AllItems
 	})
-	stage(&rows, menu.Charges, plan.Charges, func(c *menu.Charge) (menu.Ref, int64, bool) {
+	addRows(&rows, menu.Charges, plan.Charges, func(c *menu.Charge) (menu.Ref, int64, bool) {
 		return menu.Ref{ID: c.ID, RefID: c.Key(), Active: c.Active}, 0, c.AllItems
 	})
+	if err := w.updateEntities(&rows.changed); err != nil {
+		return err
+	}
+	return rows.added.CopyInto(w.Ctx, w.Tx, "catalogue_entities", "business_id, updated_at, "+entityColumns)
+}
+
+// updateEntities writes the records of stored entities.
+func (w *MenuWriter) updateEntities(rows *postgres.CopyWriter) error {
 	if rows.Buf.Len() == 0 {
 		return nil
 	}
-	if err := rows.Stage(w.Ctx, w.Tx, "stage_entities", stageEntityColumns,
-		"is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_entities", stageEntityColumns, entityColumns); err != nil {
 		return err
 	}
-	if err := w.exec("staging the menu", "ANALYZE stage_entities (is_new, kind, id)"); err != nil {
+	if err := w.exec("staging the menu", "ANALYZE stage_entities (kind, id)"); err != nil {
 		return err
 	}
-	if err := w.exec("updating the menu",
+	return w.exec("updating the menu",
 		`UPDATE catalogue_entities m SET active = s.active, parent_id = s.parent_id, all_items = s.all_items,
 			record = s.record, updated_at = ? FROM stage_entities s
-		WHERE m.business_id = ? AND m.kind = s.kind AND m.id = s.id AND NOT s.is_new`, w.Now, w.Business); err != nil {
-		return err
-	}
-	return w.exec("writing the menu",
-		`INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
-		SELECT ?, kind, id, name, active, parent_id, all_items, record, ? FROM stage_entities WHERE is_new`,
-		w.Business, w.Now)
+		WHERE m.business_id = ? AND m.kind = s.kind AND m.id = s.id`, w.Now, w.Business)
 }
 
-// stage writes the rows of one kind. key returns the other columns: reference, parent, and whether
+// entityRows are rows of catalogue_entities.
+type entityRows struct {
+	writer         *MenuWriter
+	added, changed postgres.CopyWriter
+}
+
+// addRows adds the rows of one kind. key returns the other columns: reference, parent, and whether
 // the record applies to all items.
-func stage[R any](rows *postgres.CopyWriter, kind menu.Kind, changes []menu.Change[R],
+func addRows[R any](to *entityRows, kind menu.Kind, changes []menu.Change[R],
 	key func(*R) (menu.Ref, int64, bool)) {
 	for i := range changes {
-		record := &changes[i].Record
+		record, rows := &changes[i].Record, &to.changed
 		ref, parent, allItems := key(record)
-		rows.Bool(changes[i].New)
+		if changes[i].New {
+			rows, to.writer.created[ref.ID] = &to.added, true
+			rows.Int(int64(to.writer.Business))
+			rows.Time(to.writer.Now)
+		}
 		rows.Int(int64(kind))
 		rows.Int(ref.ID)
 		rows.Text(ref.RefID)
@@ -155,10 +170,16 @@ func (w *MenuWriter) unlink(plan *menu.Plan) error {
 	return nil
 }
 
+// link writes associations. Those of new entities are copied into the table itself.
 func (w *MenuWriter) link(plan *menu.Plan) error {
-	var rows postgres.CopyWriter
+	var added, changed postgres.CopyWriter
 	for relation, change := range plan.Links {
 		for _, link := range change.Put {
+			rows := &changed
+			if w.created[link.From] {
+				rows = &added
+			}
+			rows.Int(int64(w.Business))
 			rows.Int(int64(relation))
 			rows.Int(link.From)
 			rows.Int(link.To)
@@ -166,17 +187,20 @@ func (w *MenuWriter) link(plan *menu.Plan) error {
 			rows.End()
 		}
 	}
-	if rows.Buf.Len() == 0 {
+	const columns = "business_id, relation, from_id, to_id, position"
+	if err := added.CopyInto(w.Ctx, w.Tx, "menu_links", columns); err != nil {
+		return err
+	}
+	if changed.Buf.Len() == 0 {
 		return nil
 	}
-	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_links",
-		"relation smallint, from_id bigint, to_id bigint, position integer",
-		"relation, from_id, to_id, position"); err != nil {
+	if err := changed.Stage(w.Ctx, w.Tx, "stage_menu_links",
+		"business_id bigint, relation smallint, from_id bigint, to_id bigint, position integer", columns); err != nil {
 		return err
 	}
 	return w.exec("writing associations", `INSERT INTO menu_links (business_id, relation, from_id, to_id, position)
-		SELECT ?, relation, from_id, to_id, position FROM stage_menu_links
-		ON CONFLICT (business_id, relation, from_id, to_id) DO UPDATE SET position = excluded.position`, w.Business)
+		SELECT business_id, relation, from_id, to_id, position FROM stage_menu_links
+		ON CONFLICT (business_id, relation, from_id, to_id) DO UPDATE SET position = excluded.position`)
 }
 
 // store writes the values of the addressed store.
