@@ -191,7 +191,7 @@ CREATE TABLE followed_resends (
     business_id    bigint NOT NULL,
     reference      uuid NOT NULL,     -- of the job
     delivery_id    uuid NOT NULL,
-    event_id       uuid,              -- an order that several webhooks rejected counts once; null: of a problem
+    order_id       bigint,            -- one that several webhooks rejected counts once; null: of a problem
     state          smallint NOT NULL, -- 0 chosen, 1 sent, 2 accepted, 3 not accepted
     prior_attempts smallint NOT NULL, -- of the delivery before it was resent
     created        boolean NOT NULL DEFAULT false, -- by the job: no webhook had received the order

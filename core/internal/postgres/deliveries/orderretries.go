@@ -37,7 +37,7 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = off`); err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		var unrouted []core.ID
+		var unrouted []unroutedOrder
 		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
 			"business": work.Business, "from": window.From, "to": window.To, "event_type": core.OrderPlaced,
 			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
@@ -46,16 +46,22 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		if err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		return r.chooseForNewWebhooks(ctx, tx, work, window, unrouted)
+		return r.chooseForNewWebhooks(ctx, tx, work, unrouted)
 	})
+}
+
+// unroutedOrder is an order that no webhook accepted and no active one received.
+type unroutedOrder struct {
+	ID          int64   `bun:"id"`
+	PlacedEvent core.ID `bun:"placed_event,type:uuid"`
 }
 
 // chooseForNewWebhooks selects orders without a webhook for the webhooks that are active now. It stores
 // deliveries that failed without an attempt. Their ids carry the time of the event, like
 // those created with it. If the order is cancelled before they are sent, Resend deletes them.
-func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, work core.Job, window webhook.TimeRange,
-	events []core.ID) error {
-	if len(events) == 0 {
+func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, work core.Job,
+	orders []unroutedOrder) error {
+	if len(orders) == 0 {
 		return nil
 	}
 	var receivers []outbox.Target
@@ -70,19 +76,23 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 	if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = on`); err != nil {
 		return fmt.Errorf("selecting orders to resend: %w", err)
 	}
+	ids := make([]int64, len(orders))
+	for i, o := range orders {
+		ids[i] = o.ID
+	}
 	if _, err := tx.ExecContext(ctx, queries.With("mark_notified", postgres.Args{
-		"business": work.Business, "from": window.From, "to": window.To, "events": postgres.Array(events),
+		"business": work.Business, "ids": postgres.Array(ids),
 	})); err != nil {
 		return fmt.Errorf("selecting orders to resend: %w", err)
 	}
 	now := r.db.Clock().Now()
 	var deliveries, resends postgres.CopyWriter
-	for _, event := range events {
+	for _, o := range orders {
 		for _, t := range receivers {
-			id := core.NewID(core.TimeOf(event))
+			id := core.NewID(core.TimeOf(o.PlacedEvent))
 			deliveries.Int(int64(work.Business))
 			deliveries.ID(id)
-			deliveries.ID(event)
+			deliveries.ID(o.PlacedEvent)
 			deliveries.Text(string(core.OrderPlaced))
 			deliveries.Int(t.ID)
 			deliveries.Text(t.URL)
@@ -94,7 +104,7 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 			resends.Int(int64(work.Business))
 			resends.ID(work.ID)
 			resends.ID(id)
-			resends.ID(event)
+			resends.Int(o.ID)
 			resends.Int(resendChosen)
 			resends.Int(0)
 			resends.Bool(true)
@@ -106,7 +116,7 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 		return err
 	}
 	return resends.CopyInto(ctx, tx, "followed_resends",
-		"business_id, reference, delivery_id, event_id, state, prior_attempts, created")
+		"business_id, reference, delivery_id, order_id, state, prior_attempts, created")
 }
 
 // Tally records new responses and counts by order. An order counts as answered when every webhook

@@ -70,7 +70,7 @@ WHERE queue.business_id = waiting.business_id AND queue.id = waiting.id
 WITH
 -- The events of the orders placed in the window.
 placed AS MATERIALIZED (
-    SELECT placed_event, state = ?cancelled AS cancelled
+    SELECT id, placed_event, state = ?cancelled AS cancelled
     FROM orders
     WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to
 ),
@@ -100,13 +100,13 @@ sends AS MATERIALIZED (
 ),
 -- The deliveries to resend.
 chosen AS (
-    INSERT INTO followed_resends (business_id, reference, delivery_id, event_id, state, prior_attempts)
-    SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
+    INSERT INTO followed_resends (business_id, reference, delivery_id, order_id, state, prior_attempts)
+    SELECT ?business, ?reference, sends.id, placed.id, ?chosen, 0
     FROM sends
     JOIN placed ON placed.placed_event = sends.event_id
     WHERE sends.active AND sends.missing AND (sends.queued OR NOT placed.cancelled)
 )
-SELECT placed_event
+SELECT id, placed_event
 FROM placed
 WHERE NOT cancelled
     AND NOT EXISTS (
@@ -120,19 +120,12 @@ WHERE NOT cancelled
 -- whether the order of each is cancelled.
 WITH
 chosen AS MATERIALIZED (
-    SELECT
-        resend.delivery_id,
-        (
-            SELECT order_id
-            FROM events
-            WHERE id = resend.event_id AND business_id = resend.business_id
-            LIMIT 1
-        ) AS order_id
-    FROM followed_resends resend
-    WHERE resend.business_id = ?business
-        AND resend.reference = ?reference
-        AND resend.delivery_id BETWEEN ?first AND ?last
-        AND resend.delivery_id = ANY (?ids::uuid[])
+    SELECT delivery_id, order_id
+    FROM followed_resends
+    WHERE business_id = ?business
+        AND reference = ?reference
+        AND delivery_id BETWEEN ?first AND ?last
+        AND delivery_id = ANY (?ids::uuid[])
 ),
 -- Materialized, because a condition on it would limit which rows are locked.
 locked AS MATERIALIZED (
@@ -226,7 +219,7 @@ sends AS (
     SELECT bool_or(state >= ?sent) AS sent, bool_or(state = ?sent) AS open, bool_or(state = ?failed) AS failed
     FROM followed_resends
     WHERE business_id = ?business AND reference = ?reference
-    GROUP BY coalesce(event_id, delivery_id)
+    GROUP BY order_id, CASE WHEN order_id IS NULL THEN delivery_id END
 ),
 -- The number of orders in each state.
 tally AS (
@@ -254,11 +247,7 @@ SET unnotified = false
 FROM (
     SELECT id
     FROM orders
-    WHERE business_id = ?business
-        AND unnotified
-        AND created_at >= ?from
-        AND created_at < ?to
-        AND placed_event = ANY (?events::uuid[])
+    WHERE business_id = ?business AND id = ANY (?ids::bigint[]) AND unnotified
     ORDER BY id
     FOR UPDATE
 ) selected
