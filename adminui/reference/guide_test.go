@@ -79,7 +79,7 @@ func sampleOf(t *testing.T, guide, language string) string {
 func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 	for language, command := range map[string][]string{
 		"go": {"go", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"},
-		"java": {"javac", "Verify.java"}, "bash": {"sh", "main.sh"},
+		"java": {"javac", "Verify.java"}, "bash": {"bash", "main.sh"},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +123,11 @@ func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 			require.False(t, verify(secret, id, now, signature, body+" "), "another body")
 			require.False(t, verify(secret, core.NewID(now), now, signature, body), "another id")
 			require.False(t, verify(secret, id, old, stale, body), "old")
+			run := exec.CommandContext(t.Context(), command[0],
+				append(command[1:], secret, id.String(), "now[$(touch executed)]", signature)...)
+			run.Dir, run.Stdin = dir, strings.NewReader(body)
+			require.Error(t, run.Run(), "no number")
+			require.NoFileExists(t, filepath.Join(dir, "executed"))
 		})
 	}
 }
