@@ -133,7 +133,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		search.Pages{Searcher: db, Customers: db}.Page(),
 		home.Page(),
 		failures.HubPage(),
-		plugins.Pages{Registry: config.Plugins, Controller: db}.Page(),
+		plugins.Pages{Registry: config.Plugins, Controller: db, BaseURL: config.BaseURL}.Page(),
 		users.Pages{Users: db, Accounts: config.Accounts, BaseURL: config.BaseURL}.Page(),
 		trail.HubPage(),
 		home.BusinessPage(),

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
@@ -27,7 +28,7 @@ func (s *Server) getChecklist(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	facts.Called = true // by this request
-	steps := checklist.Steps(facts, c.BaseURL())
+	steps := checklist.Steps(facts, cmp.Or(s.BaseURL, c.BaseURL()))
 	bodies := make([]stepBody, len(steps))
 	for i, step := range steps {
 		bodies[i] = stepBody{Name: step.Name, Title: step.Title, Done: step.Done}

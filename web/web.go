@@ -210,7 +210,7 @@ type Observer interface {
 	CallbackUnrouted()
 }
 
-// Config configures a Server. All fields are required except Tracer and CORSOrigins.
+// Config configures a Server. All fields are required except Tracer, CORSOrigins and BaseURL.
 type Config struct {
 	SystemOnly          bool          // only probes and metrics, on a replica without the role api
 	MaxBody             int           // in bytes, on every route
@@ -223,6 +223,7 @@ type Config struct {
 	Throttle            Throttle
 	Addresses           Throttle       // counts by address, for clients that are not authenticated yet
 	Proxies             []netip.Prefix // whose X-Forwarded-For is trusted
+	BaseURL             string         // public URL of the hub; "": taken from each request
 	Businesses          Businesses
 	Platforms           Platforms
 	Jobs                Jobs

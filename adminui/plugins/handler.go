@@ -3,6 +3,7 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -41,6 +42,7 @@ type Controller interface {
 type Pages struct {
 	Registry   Registry
 	Controller Controller
+	BaseURL    string // public URL of the hub; "": taken from the request
 }
 
 // Page returns the descriptor of the pages.
@@ -163,7 +165,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			return err
 		}
 		view := newPluginView(v, plugin, faults)
-		view.facts = append(view.facts, sharedFacts(v, plugin, shared, c.BaseURL())...)
+		view.facts = append(view.facts, sharedFacts(v, plugin, shared, cmp.Or(p.BaseURL, c.BaseURL()))...)
 		return v.Show(c, head, pluginPage(view))
 	}
 	return core.Errorf(core.NotFound, text.NotFound)

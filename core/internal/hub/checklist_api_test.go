@@ -13,7 +13,7 @@ import (
 const checklistRoute = "/external/api/v1/checklist/"
 
 func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
-	s := newOrderClient(t, nil)
+	s := newOrderClient(t, func(c *Config) { c.Identity.BaseURL = "https://hub.example" })
 	s.sendAsChannel("POST", channelOrdersRoute, orderOf("W-1", ""))
 	s.awaitOrderEvents(1)
 	done := func(authorization string) (names []any) {
@@ -21,6 +21,8 @@ func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
 		r := s.do(t, request{method: "GET", path: checklistRoute, authorization: authorization})
 		require.Equal(t, 200, r.status, r.text)
 		require.Equal(t, 10.0, r.body["total"])
+		require.Contains(t, r.text, "https://hub.example/external/")
+		require.NotContains(t, r.text, "//example.com", "the host of the request")
 		for _, step := range r.body["steps"].([]any) {
 			if hubtest.Lookup(step, "done") == true {
 				names = append(names, hubtest.Lookup(step, "name"))

@@ -172,6 +172,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Throttle:      limit.Throttle{States: accessdb.NewThrottles(db), Clock: clock},
 		Addresses:     limit.Throttle{States: &limit.LocalStates{}, Clock: clock},
 		Proxies:       config.Identity.Proxies,
+		BaseURL:       config.Identity.BaseURL,
 		Businesses:    accessdb.New(db),
 		Platforms:     platforms.New(db),
 		Jobs:          wakingJobs{jobs.New(db), h},

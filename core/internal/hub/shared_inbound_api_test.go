@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -86,6 +88,11 @@ func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
 	_, err := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
 		map[string]string{"webhook_secret": deliverooWebhook})
 	require.NoError(t, err)
+	d.hub.config.Identity.BaseURL = "https://hub.example"
+	d.hub.console = d.hub.newConsole()
+	d.hub.mountPages("http://example.com", 0)
+	sam := d.user(t, "sam@example.com", access.Admin)
+	require.Contains(t, sam.get(t, shell.PluginsPath+"deliveroo/").text, "https://hub.example"+sharedURL)
 	rejected := func(body, why string) {
 		t.Helper()
 		response := d.shared(body, d.market.sign(body))
