@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -115,7 +116,8 @@ func newAPIError(response *http.Response, content []byte) error {
 type waitKey struct{}
 
 // WithWait returns a context for calls that queue a job, such as PostStores. Their response waits until the job has
-// ended, for at most the given time: whole seconds, up to 15. It then has State, Result and WaitOutcome.
+// ended, for at most the given time: up to 15 s, rounded up to whole seconds. It then has State, Result and
+// WaitOutcome.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, waitKey{}, wait)
 }
@@ -123,7 +125,7 @@ func WithWait(ctx context.Context, wait time.Duration) context.Context {
 // putWait adds the wait of a context to a query.
 func putWait(ctx context.Context, query url.Values) {
 	if wait, ok := ctx.Value(waitKey{}).(time.Duration); ok {
-		put(query, "wait", int64(wait/time.Second))
+		put(query, "wait", int64(math.Ceil(wait.Seconds())))
 	}
 }
 
