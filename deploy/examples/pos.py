@@ -24,7 +24,7 @@ import urllib.request
 EVENTS = ["order_placed", "order_status_update", "rider_status_update", "inventory_update", "store_creation",
           "store_action", "item_state_toggle", "catalogue_timing_grp", "option_state_toggle", "hub_menu_publish",
           "order_items_oos_processed", "webhook_retry", "feature_action",
-          "order_released", "order_updated"]
+          "order_released", "order_updated", "store_platform_status"]
 WAIT = 120  # seconds for a callback
 
 

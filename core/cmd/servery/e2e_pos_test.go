@@ -55,13 +55,13 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 		}
 		status, printed := till.Wait(), till.Out.String()+till.Err.String()
 		require.Zero(t, status, printed)
+		require.Contains(t, printed, "subscribed to store_platform_status", "the last of all events")
 		require.Contains(t, printed, "enable /hub/api/v1/location/", "what was switched off is on again")
 		require.Equal(t, turn == 1, strings.Contains(printed, "webhooks/bulk/: again in"),
 			"one request is within the throttle, and it waits where it is throttled\n%s", printed)
 		for _, id := range orders {
 			order := hubtest.Call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.URL, id),
-				who.authorization,
-				nil).Object(t)
+				who.authorization, nil).Object(t)
 			require.Equal(t, "Completed", order["state"])
 			require.Contains(t, order["reference_id"], "TILL-")
 		}
