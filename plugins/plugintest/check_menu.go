@@ -19,7 +19,7 @@ import (
 // menuRequests returns the menu requests that the plugin supports.
 func menuRequests(s *session, items int) (list []Request) {
 	menu := sampleMenu(items)
-	menu.Call = sampleCall()
+	menu.Call = sampleCall(s.description)
 	if s.has("Menu.CheckItems") {
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)})
 	}
@@ -112,8 +112,12 @@ func checkActions(ctx context.Context, s *session) error {
 			}
 			continue
 		}
+		if sdk.IsRefusal(err) { // it may be for orders that the aggregator delivers
+			action.Order.DeliveryType = "partner"
+			first, err = q.Send(ctx, s.Client)
+		}
 		if err != nil {
-			return fmt.Errorf("%s is offered, but rejected for a bulk self-delivery order with all fields: %w",
+			return fmt.Errorf("%s is offered, but rejected for bulk orders of both delivery types with all fields: %w",
 				action.GetAction(), err)
 		}
 		for range 3 {
@@ -142,7 +146,7 @@ func checkParameters(ctx context.Context, s *session) error {
 			continue
 		}
 		for _, parameters := range schema.invalid() {
-			_, err := sampleAction(offer.GetName(), []byte(parameters)).Send(ctx, s.Client)
+			_, err := sampleAction(s.description, offer.GetName(), []byte(parameters)).Send(ctx, s.Client)
 			if !sdk.IsRefusal(err) {
 				return fmt.Errorf("%s: the parameters %s are not rejected: %w", field, parameters, orNoError(err))
 			}

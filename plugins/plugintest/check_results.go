@@ -104,7 +104,7 @@ func orNoError(err error) error {
 }
 
 func configure(ctx context.Context, s *session, settings []byte) ([]*sdk.Problem, error) {
-	call := sampleCall()
+	call := sampleCall(s.description)
 	call.Settings = settings
 	return s.Client.Configure(ctx, call)
 }

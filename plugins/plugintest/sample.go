@@ -11,9 +11,14 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// sampleCall returns a call of one business.
-func sampleCall() *pb.Call {
-	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"),
+// sampleCall returns a call of one business. Its settings are the first example of their schema.
+func sampleCall(about *sdk.Description) *pb.Call {
+	settings := []byte("{}")
+	schema, _ := readSchema("settings_schema", about.GetSettingsSchema()) // checkSettings reports its error
+	if len(schema.Examples) > 0 {
+		settings = schema.Examples[0]
+	}
+	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: settings,
 		IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
 }
 
@@ -33,7 +38,7 @@ var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched
 // sampleRequests returns requests for every method of the protocol. A plugin may refuse those that its aggregator
 // would not send.
 func sampleRequests(about *sdk.Description) []Request {
-	call, order := sampleCall(), sampleOrder()
+	call, order := sampleCall(about), sampleOrder()
 	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"},
 		Body: []byte(`{}`)}
 	menu := sampleMenu(20)
@@ -111,7 +116,7 @@ func samplePollRequests(about *sdk.Description, response *pb.Response) (list []R
 		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: "S-1",
 			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: "S-1",
 				Kind: pb.OutcomeKind_OUTCOME_KIND_MENU, ExpiresAt: 1700000900000}}}} {
-			poll.Call, poll.PolledAt = sampleCall(), 1700000000000
+			poll.Call, poll.PolledAt = sampleCall(about), 1700000000000
 			list = append(list, Request{"Polls.Plan", poll},
 				Request{"Polls.Interpret", &pb.InterpretPollRequest{Poll: poll, Response: response}})
 		}
@@ -125,7 +130,7 @@ func sampleServed(about *sdk.Description) (list []Request) {
 		if in.GetPurpose() == pb.InboundPurpose_INBOUND_PURPOSE_MENU {
 			served := sampleMenu(20)
 			served.Call = nil
-			list = append(list, Request{"Menu.Serve", &pb.ServeRequest{Call: sampleCall(), Menu: served,
+			list = append(list, Request{"Menu.Serve", &pb.ServeRequest{Call: sampleCall(about), Menu: served,
 				Request: &pb.InboundRequest{Kind: in.GetKind(), ReceivedAt: 1700000000000}}})
 		}
 	}
@@ -134,7 +139,7 @@ func sampleServed(about *sdk.Description) (list []Request) {
 
 // sampleStatuses returns requests for each status of an order and of a rider.
 func sampleStatuses(about *sdk.Description, order *pb.Order) (list []Request) {
-	call := sampleCall()
+	call := sampleCall(about)
 	statuses := orderStatuses
 	if slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderPreparing) {
 		statuses = append(slices.Clip(statuses), sdk.Preparing)
@@ -153,22 +158,22 @@ func sampleStatuses(about *sdk.Description, order *pb.Order) (list []Request) {
 
 // sampleActions returns requests for each action, with each example of its parameters.
 func sampleActions(about *sdk.Description) []Request {
-	list := []Request{sampleAction("no_such_action", nil)}
+	list := []Request{sampleAction(about, "no_such_action", nil)}
 	for _, action := range about.GetActions() {
 		schema, _ := readSchema("parameters_schema", action.GetParametersSchema()) // checkActions reports its error
 		for _, example := range schema.Examples {
-			list = append(list, sampleAction(action.GetName(), example))
+			list = append(list, sampleAction(about, action.GetName(), example))
 		}
 		if len(schema.Examples) == 0 {
-			list = append(list, sampleAction(action.GetName(), nil))
+			list = append(list, sampleAction(about, action.GetName(), nil))
 		}
 	}
 	return list
 }
 
 // sampleAction returns a request for an action, with the fields of the specified actions too.
-func sampleAction(name string, parameters []byte) Request {
-	return Request{"Actions.PlanAction", &pb.ActionRequest{Call: sampleCall(), Order: sampleOrder(), Action: name,
+func sampleAction(about *sdk.Description, name string, parameters []byte) Request {
+	return Request{"Actions.PlanAction", &pb.ActionRequest{Call: sampleCall(about), Order: sampleOrder(), Action: name,
 		Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567", Parameters: parameters}}
 }
 

@@ -172,10 +172,21 @@ func (plansNothing) PlanAction(context.Context, *pb.ActionRequest) (*sdk.Decisio
 	return nil, errors.New("not yet")
 }
 
+// requiresSetting rejects menus without a required setting.
+type requiresSetting struct{ compliant }
+
+func (requiresSetting) Render(ctx context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	if !strings.Contains(string(call.GetSettings()), "word") {
+		return nil, sdk.Refusef("the setting word is required")
+	}
+	return compliant{}.Render(ctx, call, menu)
+}
+
 // offersAction plans one action with parameters. Its schema has no examples unless they are set.
 type offersAction struct {
 	compliant
-	examples string
+	examples    string
+	partnerOnly bool
 }
 
 func (o offersAction) Describe(ctx context.Context) (*sdk.Description, error) {
@@ -192,7 +203,8 @@ func (o offersAction) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.D
 	if err := sdk.ReadParameters(r, &parameters); err != nil {
 		return nil, err
 	}
-	if r.GetAction() != "delay_order" || parameters.Minutes == 13 {
+	if r.GetAction() != "delay_order" || parameters.Minutes == 13 ||
+		o.partnerOnly && r.GetOrder().GetDeliveryType() != "partner" {
 		return nil, sdk.Refusef("not offered")
 	}
 	return sdk.Send(sdk.JSONPlan("POST", "api", "/delay", parameters.Minutes))
@@ -210,8 +222,11 @@ func failures(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]strin
 }
 
 func TestCompliantPluginPasses(t *testing.T) {
-	require.Empty(t, failures(t, compliant{}, plugintest.Options{}))
-	require.Empty(t, failures(t, offersAction{examples: `,"examples":[{"minutes":5}]`}, plugintest.Options{}))
+	for _, p := range []sdk.Plugin{compliant{}, requiresSetting{},
+		offersAction{examples: `,"examples":[{"minutes":5}]`},
+		offersAction{examples: `,"examples":[{"minutes":5}]`, partnerOnly: true}} {
+		require.Empty(t, failures(t, p, plugintest.Options{}), "%T", p)
+	}
 }
 
 func TestEveryBrokenRuleIsFound(t *testing.T) {

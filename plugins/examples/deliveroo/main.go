@@ -50,6 +50,9 @@ type settings struct {
 func settingsOf(call *sdk.Call) (settings, error) {
 	s := settings{Language: "en", Location: "site"}
 	err := sdk.ReadSettings(call, &s)
+	if err == nil && s.Brand == "" {
+		err = sdk.Refusef("settings of platform %s: brand_id is required", call.GetPlatform())
+	}
 	return s, err
 }
 
