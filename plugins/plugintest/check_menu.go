@@ -64,7 +64,7 @@ func checkLargeMenu(ctx context.Context, s *session) error {
 }
 
 // checkRiders sends the updates of a delivery in order, and then each three times in random order. A result must
-// depend only on its own request.
+// depend only on its own request. A plugin may skip a status, but not refuse it.
 func checkRiders(ctx context.Context, s *session) error {
 	var updates []Request
 	for _, q := range sampleRequests(s.description) {
@@ -74,6 +74,11 @@ func checkRiders(ctx context.Context, s *session) error {
 	}
 	expected := map[proto.Message]string{}
 	for _, q := range updates {
+		if update, ok := q.Message.(*pb.RiderStatusRequest); ok {
+			if _, err := q.Send(ctx, s.Client); sdk.IsRefusal(err) {
+				return fmt.Errorf("%s of a self-delivery order is rejected: %w", update.GetStatus(), err)
+			}
+		}
 		answer, err := encodedResult(ctx, s, q)
 		if err != nil {
 			return err

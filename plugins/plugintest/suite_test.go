@@ -68,6 +68,12 @@ func (c countsCalls) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*
 	return sdk.Send(sdk.JSONPlan("POST", "api", fmt.Sprintf("/rider/%d", c.calls.Add(1)), nil))
 }
 
+type refusesRiders struct{ compliant }
+
+func (refusesRiders) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return nil, sdk.Refusef("the status %q is unknown", r.GetStatus())
+}
+
 // remembersSettings returns the settings of the previous call.
 type remembersSettings struct {
 	compliant
@@ -246,6 +252,8 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			"returns another response to the same request"},
 		"updates that are counted": {countsCalls{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
 			"responds depending on earlier requests"},
+		"statuses that are refused": {refusesRiders{}, "duplicated and disordered rider updates",
+			"ASSIGNED of a self-delivery order is rejected"},
 		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
 			"settings of one business do not reach another", "returns another response"},
 		"a panic": {panics{}, "absent capabilities answer Unimplemented, and no other",
