@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -214,8 +215,8 @@ func dispense(host *plugin.Client, log *logBuffer) (*Running, error) {
 	return &Running{Client: client.(*sdk.Client), log: log}, nil
 }
 
-// Subprocess returns a driver that runs a copy of a program, as the hub does. The transport is sdk.TransportMTLS or
-// sdk.TransportSocket. With limits, the program must respect them.
+// Subprocess returns a driver that runs a copy of a program. As in a hub, it has no network if the system allows
+// namespaces. The transport is sdk.TransportMTLS or sdk.TransportSocket. With limits, the program must respect them.
 func Subprocess(path, transport string, limits ...sdk.ManifestLimits) Driver {
 	return subprocess{path, transport, limits}
 }
@@ -250,9 +251,21 @@ func (d subprocess) from(alone string) (*Running, error) {
 		return nil, err
 	}
 	log := &logBuffer{}
+	running, err := d.run(path, log, isolatedProcess())
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) && failed.Op == "fork/exec" {
+		running, err = d.run(path, log, nil) // this system allows no namespaces, or the program cannot run
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.ExplainStartError(err), log.bytes())
+	}
+	return running, nil
+}
+
+// run runs a program in its directory.
+func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProcAttr) (*Running, error) {
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(path)
-	config.Cmd.Dir, config.Cmd.Env = alone, []string{}
+	config.Cmd.Dir, config.Cmd.Env, config.Cmd.SysProcAttr = filepath.Dir(path), []string{}, attributes
 	var memory uint64
 	for _, l := range d.limits {
 		memory = l.Memory()
@@ -267,7 +280,7 @@ func (d subprocess) from(alone string) (*Running, error) {
 	}
 	if err != nil {
 		host.Kill()
-		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.ExplainStartError(err), log.bytes())
+		return nil, err
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {

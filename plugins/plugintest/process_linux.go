@@ -15,6 +15,15 @@ import (
 // canLook reports whether this system shows the resources of a process.
 const canLook = true
 
+// isolatedProcess returns the attributes of a program without a network, in namespaces like those of a hub.
+func isolatedProcess() *syscall.SysProcAttr {
+	identity := func(id int) []syscall.SysProcIDMap {
+		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
+	}
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: identity(os.Getuid()), GidMappings: identity(os.Getgid())}
+}
+
 // allowedEnvironment are the prefixes of variables that go-plugin passes, and that interpreters set for themselves.
 var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE=", "GOMEMLIMIT="}
 

@@ -2,10 +2,16 @@
 
 package plugintest
 
-import "context"
+import (
+	"context"
+	"syscall"
+)
 
 // canLook reports whether this system shows the resources of a process. Only Linux does.
 const canLook = false
+
+// isolatedProcess returns no attributes.
+func isolatedProcess() *syscall.SysProcAttr { return nil }
 
 // environment and network do nothing on this system.
 func environment(context.Context, *session) error { return nil }
