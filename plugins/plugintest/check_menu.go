@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -161,79 +163,90 @@ func checkParameters(ctx context.Context, s *session) error {
 }
 
 // endTimeout is the maximum time that calls take to end after they were cancelled.
-const endTimeout = 30 * time.Second
+const endTimeout = 5 * time.Second
+
+// cancelDelay is how long a call with its whole menu runs before it is cancelled.
+const cancelDelay = 100 * time.Millisecond
 
 // countTimeout is the maximum time until the plugin's health counts a call that has begun.
 const countTimeout = 5 * time.Second
 
 var errUncounted = errors.New("in_flight of its health is 0 while a call is under way: the end of calls cannot be seen")
 
-// checkCancellation cancels calls that wait for the rest of a menu, and waits until the plugin has no running calls.
+// checkCancellation cancels calls that wait for the rest of a menu, and calls that have it. It waits until the plugin
+// has no running calls.
 func checkCancellation(ctx context.Context, s *session) error {
 	for _, q := range menuRequests(s, 1) {
-		ctx, cancel := context.WithCancel(ctx)
-		err := cancelMidway(ctx, cancel, s, q)
-		cancel()
-		if errors.Is(err, errUncounted) {
-			return err
-		}
-		if status.Code(err) != codes.Canceled {
-			return fmt.Errorf("%s: a cancelled call ended with %w", q.Method, orNoError(err))
+		for _, whole := range []bool{false, true} {
+			if err := cancelMidway(ctx, s.Client, q, whole); err != nil {
+				return fmt.Errorf("%s: %w", q.Method, err)
+			}
 		}
 	}
-	for given := time.Now(); ; {
-		health, err := s.Client.CheckHealth(ctx)
-		if err != nil {
+	health, err := awaitHealth(ctx, s.Client, endTimeout, func(h *pb.Health) bool { return h.GetInFlight() == 0 })
+	if err == nil && health.GetInFlight() > 0 {
+		err = fmt.Errorf("%d calls are still under way %v after they were cancelled", health.GetInFlight(), endTimeout)
+	}
+	return err
+}
+
+// cancelMidway cancels a call once the plugin counts it. With the whole menu, the plugin's own code may run meanwhile,
+// and the call may also end.
+func cancelMidway(ctx context.Context, client *sdk.Client, q Request, whole bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := beginMenu(ctx, client, q)
+	if err != nil || !whole {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- endMenu(stream) }()
+	select {
+	case <-ended: // other checks validate the result
+	case <-time.After(cancelDelay):
+	}
+	return nil
+}
+
+// beginMenu sends a menu without the end of its stream, and waits until the plugin counts the call.
+func beginMenu(ctx context.Context, client *sdk.Client, q Request) (grpc.ClientStream, error) {
+	stream, err := client.Conn().NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+		"/servery.plugin.v1."+strings.ReplaceAll(q.Method, ".", "/"))
+	if err == nil {
+		err = stream.SendMsg(q.Message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	health, err := awaitHealth(ctx, client, countTimeout, func(h *pb.Health) bool { return h.GetInFlight() > 0 })
+	if err == nil && health.GetInFlight() == 0 {
+		err = errUncounted
+	}
+	return stream, err
+}
+
+// endMenu sends the end of a menu, and receives the whole response.
+func endMenu(stream grpc.ClientStream) error {
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		switch err := stream.RecvMsg(&emptypb.Empty{}); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
 		}
-		if health.GetInFlight() == 0 {
-			return nil
-		}
-		if time.Since(given) > endTimeout {
-			return fmt.Errorf("%d calls are still under way after they were cancelled", health.GetInFlight())
-		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// cancelMidway sends the beginning of a menu and cancels once the plugin counts the call. It returns the call's
-// error.
-func cancelMidway(ctx context.Context, cancel context.CancelFunc, s *session, q Request) error {
-	menus := pb.NewMenuClient(s.Client.Conn())
-	var received func() error
-	switch message := q.Message.(type) {
-	case *pb.ItemsChunk:
-		stream, err := menus.CheckItems(ctx)
-		if err != nil {
-			return err
+// awaitHealth waits until the plugin's health fulfils a condition or the time is over. It returns the last health.
+func awaitHealth(ctx context.Context, client *sdk.Client, within time.Duration,
+	done func(*pb.Health) bool) (*pb.Health, error) {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		health, err := client.CheckHealth(ctx)
+		if err != nil || done(health) || time.Since(begun) > within {
+			return health, err
 		}
-		if err := stream.Send(message); err != nil {
-			return err
-		}
-		received = func() error { _, err := stream.Recv(); return err }
-	case *pb.MenuChunk:
-		stream, err := menus.Render(ctx)
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(message); err != nil {
-			return err
-		}
-		received = func() error { _, err := stream.Recv(); return err }
 	}
-	for begun := time.Now(); ; {
-		health, err := s.Client.CheckHealth(ctx)
-		if err != nil {
-			return err
-		}
-		if health.GetInFlight() > 0 {
-			break
-		}
-		if time.Since(begun) > countTimeout {
-			return errUncounted
-		}
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
-	return received()
 }

@@ -397,6 +397,32 @@ func TestUncountedCallsFailTheSuite(t *testing.T) {
 	require.Contains(t, failed["a cancelled call ends"], "in_flight of its health is 0 while a call is under way")
 }
 
+// hangsWhenCancelled ends a cancelled call only with the test.
+type hangsWhenCancelled struct {
+	compliant
+	forever chan struct{}
+}
+
+func (h hangsWhenCancelled) Render(ctx context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	if len(menu.GetItems()) == 1 {
+		select {
+		case <-ctx.Done():
+			<-h.forever
+		case <-time.After(time.Second):
+		}
+	}
+	return compliant{}.Render(ctx, call, menu)
+}
+
+func TestCallsThatIgnoreCancellationAreFound(t *testing.T) {
+	t.Parallel()
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	const check = "a cancelled call ends"
+	require.Contains(t, failures(t, hangsWhenCancelled{forever: forever}, plugintest.Options{}.Only(check))[check],
+		"1 calls are still under way")
+}
+
 // reportsDeadline puts whether its deadline is at most 4 s into its plan.
 type reportsDeadline struct{ compliant }
 
