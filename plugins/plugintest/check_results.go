@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -267,12 +268,21 @@ func checkDrain(ctx context.Context, s *session) error {
 	return errors.Join(err, other.Stop())
 }
 
+// checkDrained drains a plugin while a menu is under way, if the plugin has menus.
 func checkDrained(ctx context.Context, s *session, other *Running) error {
-	if err := other.Client.Drain(ctx); err != nil {
-		return fmt.Errorf("draining: %w", err)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var menu grpc.ClientStream
+	if menus := menuRequests(s, 1); len(menus) > 0 {
+		var err error
+		if menu, err = beginMenu(ctx, other.Client, menus[0]); err != nil {
+			return err
+		}
 	}
-	health, err := other.Client.CheckHealth(ctx)
-	if err != nil || health.GetState() != pb.HealthState_HEALTH_STATE_DRAINING {
+	drained := make(chan error, 1)
+	go func() { drained <- other.Client.Drain(ctx) }()
+	health, err := awaitHealth(ctx, other.Client, countTimeout, draining)
+	if err != nil || !draining(health) {
 		return fmt.Errorf("after Drain the health is %v %w", health.GetState(), orNoError(err))
 	}
 	for _, q := range s.requests {
@@ -280,6 +290,21 @@ func checkDrained(ctx context.Context, s *session, other *Running) error {
 			return fmt.Errorf("%s after Drain: expected Unavailable, got %w", q.Method, orNoError(err))
 		}
 	}
+	if menu != nil {
+		if len(drained) > 0 {
+			return fmt.Errorf("draining ended before the calls under way: %w", orNoError(<-drained))
+		}
+		if err := endMenu(menu); err != nil && !sdk.IsRefusal(err) {
+			return fmt.Errorf("a call that began before Drain: %w", err)
+		}
+	}
+	if err := <-drained; err != nil {
+		return fmt.Errorf("draining: %w", err)
+	}
 	_, err = other.Client.Describe(ctx)
 	return err
+}
+
+func draining(health *pb.Health) bool {
+	return health.GetState() == pb.HealthState_HEALTH_STATE_DRAINING
 }

@@ -41,8 +41,9 @@ type Driver interface {
 // Running is a started plugin.
 type Running struct {
 	Client *sdk.Client
-	PID    int    // of a separate program; otherwise 0
-	memory uint64 // memory limit in bytes; 0: none
+	PID    int      // of a separate program; otherwise 0
+	memory uint64   // memory limit in bytes; 0: none
+	files  []string // in the directory of a stopped program, beside it
 	log    *logBuffer
 	stop   func() error
 }
@@ -240,7 +241,16 @@ func (d subprocess) Start() (*Running, error) {
 		return nil, errors.Join(err, os.RemoveAll(alone))
 	}
 	end := running.stop
-	running.stop = func() error { return errors.Join(end(), os.RemoveAll(alone)) }
+	running.stop = func() error {
+		err := end()
+		entries, _ := os.ReadDir(alone) // RemoveAll returns its error
+		for _, entry := range entries {
+			if entry.Name() != filepath.Base(d.path) {
+				running.files = append(running.files, entry.Name())
+			}
+		}
+		return errors.Join(err, os.RemoveAll(alone))
+	}
 	return running, nil
 }
 
@@ -251,9 +261,9 @@ func (d subprocess) from(alone string) (*Running, error) {
 		return nil, err
 	}
 	log := &logBuffer{}
-	running, err := d.run(path, log, isolatedProcess())
+	running, err := d.run(path, log, processAttributes(true))
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) && failed.Op == "fork/exec" {
-		running, err = d.run(path, log, nil) // this system allows no namespaces, or the program cannot run
+		running, err = d.run(path, log, processAttributes(false)) // without namespaces, which not all systems allow
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.ExplainStartError(err), log.bytes())

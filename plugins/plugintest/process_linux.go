@@ -10,17 +10,22 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // canLook reports whether this system shows the resources of a process.
 const canLook = true
 
-// isolatedProcess returns the attributes of a program without a network, in namespaces like those of a hub.
-func isolatedProcess() *syscall.SysProcAttr {
+// processAttributes returns the attributes of a program in its own process group. An isolated one also has namespaces
+// like those of a hub, and no network.
+func processAttributes(isolated bool) *syscall.SysProcAttr {
+	if !isolated {
+		return &syscall.SysProcAttr{Setpgid: true}
+	}
 	identity := func(id int) []syscall.SysProcIDMap {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
 	}
-	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+	return &syscall.SysProcAttr{Setpgid: true, Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 		UidMappings: identity(os.Getuid()), GidMappings: identity(os.Getgid())}
 }
 
@@ -100,5 +105,33 @@ func resident(pid int) (bytes uint64) {
 	return bytes
 }
 
-// alive reports whether a process exists.
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// groupTimeout is the maximum time that the processes of a group take to end after the first one.
+const groupTimeout = time.Second
+
+// endGroup waits until a process group has ended. It kills the processes that have not, and returns their ids.
+func endGroup(group int) (left []string) {
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		left = groupProcesses(strconv.Itoa(group))
+		switch {
+		case len(left) == 0:
+			return nil
+		case time.Since(begun) > groupTimeout:
+			_ = syscall.Kill(-group, syscall.SIGKILL)
+			return left
+		}
+	}
+}
+
+// groupProcesses returns the ids of the processes of a group, without those that have ended.
+func groupProcesses(group string) (list []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // it may have ended
+		// state, parent, group, …
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+		if len(fields) > 2 && fields[0] != "Z" && fields[2] == group {
+			list = append(list, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return list
+}

@@ -10,8 +10,8 @@ import (
 // canLook reports whether this system shows the resources of a process. Only Linux does.
 const canLook = false
 
-// isolatedProcess returns no attributes.
-func isolatedProcess() *syscall.SysProcAttr { return nil }
+// processAttributes returns no attributes.
+func processAttributes(bool) *syscall.SysProcAttr { return nil }
 
 // environment and network do nothing on this system.
 func environment(context.Context, *session) error { return nil }
@@ -20,4 +20,4 @@ func network(context.Context, *session) error { return nil }
 
 func resident(int) uint64 { return 0 }
 
-func alive(int) bool { return false }
+func endGroup(int) []string { return nil }

@@ -17,7 +17,7 @@ import (
 )
 
 // programs are the plugins that this test program serves, by its file name.
-var programs = map[string]sdk.Plugin{"dials": dials{}}
+var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{}}
 
 func TestMain(m *testing.M) {
 	if p, is := programs[filepath.Base(os.Args[0])]; is {
@@ -62,4 +62,34 @@ func TestProgramsHaveNoNetwork(t *testing.T) {
 	defer func() { require.NoError(t, running.Stop()) }()
 	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{RiderName: listener.Addr().String()})
 	require.ErrorContains(t, err, "network is unreachable")
+}
+
+// forks starts a process that outlives it.
+type forks struct{ compliant }
+
+func (forks) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	if err := exec.Command("/bin/sleep", "600").Start(); err != nil {
+		return nil, err
+	}
+	return sdk.Skip("not supported")
+}
+
+// writes leaves a file in its working directory.
+type writes struct{ compliant }
+
+func (writes) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	if err := os.WriteFile("riders", nil, 0o600); err != nil {
+		return nil, err
+	}
+	return sdk.Skip("not supported")
+}
+
+func TestLeftoversOfProgramsAreFound(t *testing.T) {
+	t.Parallel()
+	options := plugintest.Options{}.Only("duplicated and disordered rider updates")
+	require.Empty(t, driverFailures(t, program(t, "compliant"), options))
+	const check = "nothing is left behind"
+	require.Contains(t, driverFailures(t, program(t, "forks"), options)[check], "processes still run: ")
+	require.Equal(t, "files are left in the working directory: riders",
+		driverFailures(t, program(t, "writes"), options)[check])
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -153,15 +154,19 @@ func (s *session) has(method string) bool {
 	return slices.Contains(s.description.GetCapabilities(), sdk.CapabilityOf(method))
 }
 
-// leftovers checks that the program, or the goroutines of a plugin in this process, have ended.
+// leftovers checks that the processes of a program, or the goroutines of a plugin in this process, have ended. It also
+// checks that a program left no files in its directory.
 func leftovers(s *session, before goleak.Option) error {
-	switch {
-	case s.PID != 0 && alive(s.PID):
-		return fmt.Errorf("process %d still runs", s.PID)
-	case s.PID != 0: // the goroutines of this process are not the plugin's
-		return nil
+	if s.PID == 0 {
+		return goleak.Find(before,
+			// go-plugin reads the test's own standard output and never stops
+			goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan"))
 	}
-	return goleak.Find(before,
-		// go-plugin reads the test's own standard output and never stops
-		goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan"))
+	if left := endGroup(s.PID); len(left) > 0 {
+		return fmt.Errorf("processes still run: %s", strings.Join(left, ", "))
+	}
+	if len(s.files) > 0 {
+		return fmt.Errorf("files are left in the working directory: %s", strings.Join(s.files, ", "))
+	}
+	return nil
 }

@@ -218,8 +218,13 @@ func (o offersAction) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.D
 
 func failures(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string {
 	t.Helper()
+	return driverFailures(t, plugintest.InProcess(p), o)
+}
+
+func driverFailures(t *testing.T, d plugintest.Driver, o plugintest.Options) map[string]string {
+	t.Helper()
 	failed := map[string]string{}
-	require.NoError(t, plugintest.Check(t.Context(), plugintest.InProcess(p), o, func(r plugintest.Result) {
+	require.NoError(t, plugintest.Check(t.Context(), d, o, func(r plugintest.Result) {
 		if r.Error != "" {
 			failed[r.Check] = r.Error
 		}
@@ -365,17 +370,21 @@ func TestLoggedPersonalDataIsFound(t *testing.T) {
 	}
 }
 
-// uncounted runs a plugin whose health reports no running calls.
-type uncounted struct{ plugintest.Driver }
+// connected runs a plugin behind another connection.
+type connected struct {
+	plugintest.Driver
+	over func(grpc.ClientConnInterface) grpc.ClientConnInterface
+}
 
-func (u uncounted) Start() (*plugintest.Running, error) {
-	running, err := u.Driver.Start()
+func (c connected) Start() (*plugintest.Running, error) {
+	running, err := c.Driver.Start()
 	if err == nil {
-		running.Client = sdk.NewClient(zeroInFlight{running.Client.Conn()})
+		running.Client = sdk.NewClient(c.over(running.Client.Conn()))
 	}
 	return running, err
 }
 
+// zeroInFlight is a connection to a plugin whose health reports no running calls.
 type zeroInFlight struct{ grpc.ClientConnInterface }
 
 func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any,
@@ -387,14 +396,39 @@ func (z zeroInFlight) Invoke(ctx context.Context, method string, request, respon
 	return err
 }
 
-func TestUncountedCallsFailTheSuite(t *testing.T) {
+// earlyDrain is a connection to a plugin whose Drain does not wait for running calls.
+type earlyDrain struct{ grpc.ClientConnInterface }
+
+func (e earlyDrain) Invoke(ctx context.Context, method string, request, response any,
+	options ...grpc.CallOption) error {
+	if method != pb.Plugin_Drain_FullMethodName {
+		return e.ClientConnInterface.Invoke(ctx, method, request, response, options...)
+	}
+	go func() { _ = sdk.NewClient(e.ClientConnInterface).Drain(context.WithoutCancel(ctx)) }()
+	for {
+		health, err := sdk.NewClient(e.ClientConnInterface).CheckHealth(ctx)
+		if err != nil || health.GetState() == pb.HealthState_HEALTH_STATE_DRAINING {
+			return err
+		}
+	}
+}
+
+func TestWrongCallCountsFailTheSuite(t *testing.T) {
 	t.Parallel()
-	failed := map[string]string{}
-	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(compliant{})},
-		plugintest.Options{}.Only("a cancelled call ends"), func(r plugintest.Result) {
-			failed[r.Check] = r.Error
-		}))
-	require.Contains(t, failed["a cancelled call ends"], "in_flight of its health is 0 while a call is under way")
+	for check, c := range map[string]struct {
+		over func(grpc.ClientConnInterface) grpc.ClientConnInterface
+		says string
+	}{
+		"a cancelled call ends": {
+			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return zeroInFlight{c} },
+			"in_flight of its health is 0 while a call is under way"},
+		"draining refuses new calls and ends": {
+			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return earlyDrain{c} },
+			"Drain returned before the calls under way had ended"},
+	} {
+		driver := connected{plugintest.InProcess(compliant{}), c.over}
+		require.Contains(t, driverFailures(t, driver, plugintest.Options{}.Only(check))[check], c.says)
+	}
 }
 
 // hangsWhenCancelled ends a cancelled call only with the test.
