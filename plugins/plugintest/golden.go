@@ -24,7 +24,8 @@ type Case struct {
 	golden  string
 }
 
-// Cases reads the NAME.input.json files of a directory. It returns none for an empty name.
+// Cases reads the NAME.input.json files of a directory. It returns none for an empty name, and an error for a directory
+// that does not exist or has no such files.
 func Cases(dir string) ([]Case, error) {
 	if dir == "" {
 		return nil, nil
@@ -32,6 +33,9 @@ func Cases(dir string) ([]Case, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+inputSuffix))
 	if err != nil {
 		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no such directory, or no NAME%s in it", dir, inputSuffix)
 	}
 	cases := make([]Case, 0, len(files))
 	for _, file := range files {

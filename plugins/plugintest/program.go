@@ -49,6 +49,15 @@ func listsProgram(manifest *sdk.Manifest, program string) bool {
 	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
 }
 
+// Golden returns the directory testdata beside the program, or "" if it has no inputs.
+func (p Program) Golden() string {
+	dir := filepath.Join(filepath.Dir(p.Path), "testdata")
+	if inputs, _ := filepath.Glob(filepath.Join(dir, "*"+inputSuffix)); len(inputs) == 0 {
+		return ""
+	}
+	return dir
+}
+
 // Driver returns a driver that runs the program as its manifest says, if it has one. A transport overrides the
 // manifest's; "" does not.
 func (p Program) Driver(transport string) Driver {

@@ -523,6 +523,20 @@ func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 		failures(t, compliant{}, plugintest.Options{Golden: dir}))
 }
 
+func TestGoldenDirectoryWithoutInputsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	for _, golden := range []string{dir, filepath.Join(dir, "missing")} {
+		err := plugintest.Check(t.Context(), plugintest.InProcess(compliant{}), plugintest.Options{Golden: golden},
+			func(r plugintest.Result) { t.Error(r) })
+		require.ErrorContains(t, err, golden+": there is no such directory, or no NAME.input.json in it")
+	}
+	beside := filepath.Join(dir, "testdata") // may be for something else
+	require.NoError(t, os.Mkdir(beside, 0o700))
+	require.Empty(t, plugintest.Program{Path: filepath.Join(dir, "sound")}.Golden())
+	require.NoError(t, os.WriteFile(filepath.Join(beside, "a.input.json"), nil, 0o600))
+	require.Equal(t, beside, plugintest.Program{Path: filepath.Join(dir, "sound")}.Golden())
+}
+
 func TestInvalidGoldenInputIsExplained(t *testing.T) {
 	for text, says := range map[string]string{
 		`{`:                            "unexpected end",

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/servery-hub/servery/plugins/plugintest"
 )
@@ -20,11 +20,8 @@ func (c pluginTest) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	if beside := filepath.Join(filepath.Dir(program.Path), "testdata"); c.Golden == "" && isDir(beside) {
-		c.Golden = beside
-	}
 	var failed, ran int
-	options := plugintest.Options{Golden: c.Golden, Manifest: program.Manifest}
+	options := plugintest.Options{Golden: cmp.Or(c.Golden, program.Golden()), Manifest: program.Manifest}
 	err = plugintest.Check(ctx, program.Driver(c.Transport), options, func(r plugintest.Result) {
 		ran++
 		if r.Error == "" {
