@@ -3,6 +3,8 @@ package plugintest
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,10 +33,10 @@ func Find(path string) (p Program, err error) {
 		p.Path = path
 	}
 	manifest, err := sdk.ReadManifest(file)
-	if p.Path != "" && (err != nil || !listsProgram(manifest, path)) {
+	switch {
+	case p.Path != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && !listsProgram(manifest, path)):
 		return p, nil // a program without a manifest
-	}
-	if err != nil {
+	case err != nil:
 		return p, err
 	}
 	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)

@@ -488,6 +488,18 @@ func TestManifestMismatchIsFound(t *testing.T) {
 		failed["the description is complete, constant and equals the manifest"])
 }
 
+func TestUnreadableManifestBesideAProgramIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	path, manifest := filepath.Join(dir, "sound"), filepath.Join(dir, sdk.ManifestName)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	found, err := plugintest.Find(path)
+	require.NoError(t, err)
+	require.Equal(t, plugintest.Program{Path: path}, found)
+	require.NoError(t, os.WriteFile(manifest, []byte("id: [sound"), 0o600))
+	_, err = plugintest.Find(path)
+	require.ErrorContains(t, err, manifest)
+}
+
 func TestGoldenMismatchNamesItsLine(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) { require.NoError(t, os.WriteFile(dir+"/"+name, []byte(text), 0o600)) }
