@@ -170,7 +170,6 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 type Offer struct {
 	Name, Title string
 	Schema      []byte // JSON Schema of its parameters; nil: it declares none
-	ByCallback  bool   // its outcome arrives later
 	SendsEvent  bool   // a feature_action event reports its outcome
 }
 

@@ -2,10 +2,12 @@ package aggregator
 
 import (
 	"context"
+	"slices"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/pluginhost"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -22,10 +24,17 @@ func (h *Host) Actions(_ context.Context, id string) (offers []action.Offer, err
 func Offers(about *sdk.Description) (offers []action.Offer) {
 	for _, offer := range about.GetActions() {
 		offers = append(offers, action.Offer{Name: offer.GetName(), Title: offer.GetTitle(),
-			Schema: offer.GetParametersSchema(), ByCallback: offer.GetByCallback(),
-			SendsEvent: action.SendsEvent(offer.GetName(), offer.GetSendsEvent())})
+			Schema: offer.GetParametersSchema(), SendsEvent: action.SendsEvent(offer.GetName(), offer.GetSendsEvent())})
 	}
 	return offers
+}
+
+// isByCallback reports whether the outcome of an action arrives later, by a callback that the plugin interprets.
+func isByCallback(about *sdk.Description, name string) bool {
+	return slices.Contains(about.GetCapabilities(), sdk.CapabilityActionCallback) &&
+		slices.ContainsFunc(about.GetActions(), func(offer *pb.ActionOffer) bool {
+			return offer.GetName() == name && offer.GetByCallback()
+		})
 }
 
 // ParameterProblems returns the rules of a schema that parameters break (action.ActionLister).

@@ -198,12 +198,15 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	case relay.OrderAcknowledge:
 		return h.interpretAcknowledge(ctx, call, settings, response)
 	}
-	if call.Kind != relay.Action || !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
+	if call.Kind != relay.Action {
 		return relay.Outcome{}, nil
 	}
 	p, err := decodePayload[relay.ActionPayload](call)
 	if err != nil {
 		return relay.Outcome{}, err
+	}
+	if !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
+		return relay.Outcome{ByCallback: isByCallback(h.description(call.Plugin), p.Action)}, nil
 	}
 	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
 		responseForPlugin(response))

@@ -299,6 +299,7 @@ type Response struct {
 // Outcome is the result of a call, from its response or from a later callback.
 type Outcome struct {
 	State         OutcomeState // "": the plugin does not decide it
+	ByCallback    bool         // of an undecided one: a success is pending, because the outcome follows in a callback
 	Message       string
 	CustomerPhone string      // of an action that asks for it, and of ItemsOOS: a number that reaches the customer
 	Pin           string      // of ItemsOOS: the code to enter after dialling

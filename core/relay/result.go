@@ -154,6 +154,9 @@ func resultOf(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Resu
 	final := false
 	if a.ErrorClass == "" && outcome.State == "" {
 		outcome.State, final = OutcomeDone, slices.Contains(plan.Success.Final, a.Status)
+		if outcome.ByCallback {
+			outcome.State = OutcomePending
+		}
 		if failure := plan.Success.failure(Response{Status: a.Status, Body: a.ResponseBody}); failure != "" {
 			r.Attempt.ErrorClass, r.Attempt.Error = "status", failure
 			outcome.State = OutcomeRetry

@@ -51,6 +51,9 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 		{"the plugin says it is done", Plan{}, Attempt{Status: 500}, Outcome{State: OutcomeDone}, Done, ""},
 		{"the plugin says later", Plan{}, Attempt{Status: 202}, Outcome{State: OutcomePending, Message: "soon"},
 			Pending, "soon"},
+		{"a callback follows", Plan{}, Attempt{Status: 204}, Outcome{ByCallback: true}, Pending, ""},
+		{"no callback follows a failure", Plan{}, Attempt{Status: 503}, Outcome{ByCallback: true}, Waiting,
+			"the aggregator responded with 503 Service Unavailable"},
 		{"the plugin says again", Plan{Success: Success{Final: []int{429}}}, Attempt{Status: 429},
 			Outcome{State: OutcomeRetry}, Waiting, "the aggregator responded with 429"},
 	} {

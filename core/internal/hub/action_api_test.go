@@ -119,6 +119,35 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 		"belongs to no action")
 }
 
+func TestActionByCallbackIsPendingAfterItsResponse(t *testing.T) {
+	m := newMarketClient(t)
+	bazaar := hubtest.NewSink(t, nil)
+	require.NoError(t, platforms.New(m.hub.db).Set(t.Context(), m.tenant.ID,
+		core.Platform{Name: "bazaar", ServedBy: "market"}, func(a *relay.Access) error {
+			a.BaseURLs = map[string]string{"api": bazaar.URL}
+			return nil
+		}))
+	placed := m.event("n-1", "type", "order", "id", "M-1", "store", "s1", "item", "dal", "count", "2")
+	require.Equal(t, 202, placed.status, placed.text)
+	order := m.ok("GET", ordersRoute, "").body["orders"].([]any)[0].(map[string]any)
+	queued := m.ok("POST", fmt.Sprintf(actionRoute, "bazaar"),
+		fmt.Sprintf(`{"order_id":%.0f,"action":"fetch_customer_data"}`, hubtest.Lookup(order, "order_id")))
+	var read map[string]any
+	awaitState := func(state string) {
+		t.Helper()
+		hubtest.WaitUntil(t, "the action to be "+state, func() bool {
+			m.clock.advanceToWork(20 * time.Millisecond)
+			read = m.ok("GET", fmt.Sprintf("/external/api/v1/actions/%s/", queued.body["reference"]), "").body
+			return read["state"] == state
+		})
+	}
+	awaitState("pending")
+	require.Len(t, bazaar.Arrivals(), 1)
+	require.Equal(t, 200, m.event("n-2", "type", "outcome", "id", "M-1", "phone", "4155550100").status)
+	awaitState("done")
+	require.Equal(t, "4155550100", read["customer_phone"])
+}
+
 func TestFailedContactRequestIsReported(t *testing.T) {
 	f := newRelayClientWith(t, func(c *Config) { c.ActionWithin = time.Hour },
 		func(n int, w http.ResponseWriter, _ *http.Request) {
