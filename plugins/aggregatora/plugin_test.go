@@ -49,6 +49,7 @@ func FuzzInbound(f *testing.F) {
 		order := translation.GetOrder()
 		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" ||
 			translation.GetOrderUpdate() != nil || translation.GetRelease() != nil || translation.GetIgnored() != "")
-		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
+		require.NoError(t, sdk.CheckOrder(order))
+		require.NoError(t, sdk.CheckOrder(translation.GetOrderUpdate().GetOrder()))
 	})
 }

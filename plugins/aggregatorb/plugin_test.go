@@ -45,7 +45,7 @@ func FuzzInbound(f *testing.F) {
 			}
 			order := translation.GetOrder()
 			require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "")
-			require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
+			require.NoError(t, sdk.CheckOrder(order))
 		}
 	})
 }

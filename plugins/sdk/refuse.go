@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -19,6 +20,16 @@ func (r refusal) Error() string { return r.message }
 // The message must name the field and the remedy. The hub does not retry the call.
 func Refusef(format string, args ...any) error {
 	return refusal{fmt.Sprintf(format, args...)}
+}
+
+// refuseInvalid returns a refusal with the first error of an order, or nil for a valid one.
+func refuseInvalid(o *NewOrder) error {
+	err := CheckOrder(o)
+	if err == nil {
+		return nil
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return Refusef("order: %s", first)
 }
 
 // IsRefusal reports whether a plugin's error means that the request was invalid.

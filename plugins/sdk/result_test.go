@@ -46,6 +46,12 @@ func TestCheckOrderRequiresEveryMandatoryField(t *testing.T) {
 		o := proto.CloneOf(whole)
 		spoil(o)
 		require.EqualError(t, sdk.CheckOrder(o), says)
+		_, placed := sdk.Placed(o)
+		_, updated := sdk.Updated(&sdk.OrderUpdate{Order: o})
+		for _, err := range []error{placed, updated} {
+			require.True(t, sdk.IsRefusal(err))
+			require.EqualError(t, err, "order: "+says)
+		}
 	}
 }
 
@@ -54,7 +60,9 @@ func TestInvalidOrderListsABoundedNumberOfErrors(t *testing.T) {
 	for range 100_000 {
 		o.Items = append(o.Items, &pb.OrderItem{Quantity: 1})
 	}
-	err := sdk.CheckOrder(o)
+	_, err := sdk.Placed(o)
+	require.EqualError(t, err, "order: items[0].ref_id: is required")
+	err = sdk.CheckOrder(o)
 	require.ErrorContains(t, err, "items[99].ref_id: is required\nand 99900 more errors")
 	require.Equal(t, 100, strings.Count(err.Error(), "\n"))
 }

@@ -256,9 +256,10 @@ func Skip(reason string) (*Decision, error) {
 	return &Decision{Outcome: &pb.Decision_Skip{Skip: reason}}, nil
 }
 
-// Placed returns the translation of an inbound request with a new order.
+// Placed returns the translation of an inbound request with a new order. If the order is invalid (CheckOrder), its
+// error is a refusal that names the first field.
 func Placed(order *NewOrder) (*Translation, error) {
-	return &Translation{Meaning: &pb.Translation_Order{Order: order}}, nil
+	return &Translation{Meaning: &pb.Translation_Order{Order: order}}, refuseInvalid(order)
 }
 
 // Cancelled returns the translation of an inbound request that cancels an order.
@@ -274,9 +275,10 @@ func Courier(report *CourierReport) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Courier{Courier: report}}, nil
 }
 
-// Updated returns the translation of an inbound request that changes an order.
+// Updated returns the translation of an inbound request that changes an order. If the changed order is invalid, its
+// error is that of Placed.
 func Updated(update *OrderUpdate) (*Translation, error) {
-	return &Translation{Meaning: &pb.Translation_OrderUpdate{OrderUpdate: update}}, nil
+	return &Translation{Meaning: &pb.Translation_OrderUpdate{OrderUpdate: update}}, refuseInvalid(update.GetOrder())
 }
 
 // Released returns the translation of an inbound request that lets the kitchen

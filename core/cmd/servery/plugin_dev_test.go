@@ -82,6 +82,7 @@ func TestPluginDevRebuildsAndShowsCalls(t *testing.T) {
 	}
 	response := hubtest.Call(t, "POST", h.URL+"/channel/api/v1/tasty/callback/order/?business="+business,
 		"Bearer a-token-of-the-test", map[string]any{"order": "A-1", "store": "s1",
+			"lines":    []map[string]any{{"item": "dal", "count": 1}},
 			"customer": map[string]string{"name": "Jane Roe", "phone": "555-0100"}})
 	require.NotZero(t, response.Status)
 	d.await(" Orders.Translate ")

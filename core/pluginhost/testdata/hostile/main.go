@@ -304,7 +304,8 @@ func (hostile) Translate(ctx context.Context, _ *sdk.Call, request *sdk.InboundR
 		<-ctx.Done()
 		return nil, ctx.Err()
 	case "amounts":
-		return sdk.Placed(&sdk.NewOrder{Items: []*pb.OrderItem{{Price: "0x10"}}})
+		order := &sdk.NewOrder{Items: []*pb.OrderItem{{Price: "0x10"}}}
+		return &sdk.Translation{Meaning: &pb.Translation_Order{Order: order}}, nil
 	case "absent":
 		return nil, status.Error(codes.Unimplemented, string(request.GetBody()))
 	}

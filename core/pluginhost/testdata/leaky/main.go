@@ -105,8 +105,9 @@ func (leaky) Translate(_ context.Context, call *sdk.Call, r *sdk.InboundRequest)
 		return sdk.Ignored(detail)
 	}
 	if strings.Contains(string(call.GetSettings()), `"invalid"`) {
-		return sdk.Placed(&sdk.NewOrder{PlatformOrderId: "X", StoreRefId: "s1", Items: []*pb.OrderItem{{RefId: "dal",
-			Quantity: 1, Price: detail}}})
+		order := &sdk.NewOrder{PlatformOrderId: "X", StoreRefId: "s1", Items: []*pb.OrderItem{{RefId: "dal",
+			Quantity: 1, Price: detail}}}
+		return &sdk.Translation{Meaning: &pb.Translation_Order{Order: order}}, nil
 	}
 	return &sdk.Translation{}, leak(call, false)
 }
