@@ -134,6 +134,11 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		return nil, err
 	}
 	decision.LeftOut = leftOut(menu)
+	if s.OpeningHours && len(menu.GetStore().GetSpecialTimings()) > 0 {
+		decision.LeftOut = append(decision.LeftOut, &sdk.PublishError{Entity: "store",
+			RefId: menu.GetStore().GetRefId(), Code: "special_hours", Message: "hours of single dates are not sent",
+			Severity: pb.FindingSeverity_FINDING_SEVERITY_WARNING})
+	}
 	return decision, nil
 }
 
@@ -145,7 +150,7 @@ func (r menuRenderer) menu(site string, menu *sdk.Menu) (*menuUpload, error) {
 	body := &menuUpload{Name: menu.GetStore().GetName(), SiteIDs: []string{site},
 		Menu: content{Categories: []category{}, Items: []item{}, Modifiers: []modifier{}}}
 	for _, i := range menu.GetItems() {
-		amount, err := sdk.MinorUnits("the price of an item", cmp.Or(i.GetMarkupPrice(), i.GetPrice()), r.digits)
+		amount, err := sdk.MinorUnits("the price of an item", i.GetPrice(), r.digits)
 		if err != nil {
 			return nil, err
 		}
@@ -278,12 +283,15 @@ type siteDay struct {
 	Periods []period `json:"time_periods"`
 }
 
+// openingHours converts the hours of a store. A store without timings is always open.
 func openingHours(timings []*pb.Timing) hoursUpload {
+	schedule := scheduleOf(timings)
+	if len(timings) == 0 {
+		schedule = allDay()
+	}
 	upload := hoursUpload{[]siteDay{}}
-	for _, name := range weekdays {
-		if periods := periodsOf(timings, name); len(periods) > 0 {
-			upload.Hours = append(upload.Hours, siteDay{name, periods})
-		}
+	for _, d := range schedule {
+		upload.Hours = append(upload.Hours, siteDay{weekdays[d.Day], d.Periods})
 	}
 	return upload
 }

@@ -123,15 +123,22 @@ func translateOrder(call *sdk.Call, o order) (*sdk.Translation, error) {
 	}
 	digits, _ := sdk.MinorDigits(cmp.Or(o.Total.Currency, call.GetCurrency()))
 	text := func(m money) string { return sdk.FromMinorUnits(m.Fractional, digits) }
-	placed := &sdk.NewOrder{PlatformOrderId: o.ID, OrderType: mode[0], DeliveryType: mode[1],
-		Customer: customerOf(o), Instructions: instructions(o)}
+	placed := &sdk.NewOrder{PlatformOrderId: o.ID, DisplayId: o.DisplayID, OrderType: mode[0], DeliveryType: mode[1],
+		Customer: customerOf(o)}
+	if o.CutleryNotes == "NO CUTLERY" {
+		placed.Cutlery, o.CutleryNotes = new(false), ""
+	}
+	placed.Instructions = instructions(o)
 	if s.Location == "store" {
 		placed.StoreRefId = o.LocationID
 	} else {
 		placed.PlatformStoreId = o.LocationID
 	}
-	if !o.ASAP && o.PrepareFor != nil {
-		placed.DeliveryDatetime = o.PrepareFor.UnixMilli()
+	if o.PrepareFor != nil {
+		placed.PrepareFor = o.PrepareFor.UnixMilli()
+	}
+	if !o.ASAP { // the only time of a scheduled order
+		placed.DeliveryDatetime = placed.PrepareFor
 	}
 	if o.Total.Fractional > 0 {
 		placed.OrderTotal = text(o.Total)
@@ -154,9 +161,6 @@ func translateOrder(call *sdk.Call, o order) (*sdk.Translation, error) {
 	for _, l := range o.Items {
 		placed.Items = append(placed.Items, itemOf(l, digits))
 	}
-	if err := sdk.CheckOrder(placed); err != nil {
-		return nil, sdk.Refusef("the order is incomplete or has an invalid number")
-	}
 	return sdk.Placed(placed)
 }
 
@@ -164,28 +168,25 @@ func translateOrder(call *sdk.Call, o order) (*sdk.Translation, error) {
 func itemOf(l line, digits int) *pb.OrderItem {
 	placed := &pb.OrderItem{RefId: l.PosItemID, Title: l.Name, Quantity: l.Quantity,
 		Price: sdk.FromMinorUnits(l.price(), digits)}
-	for _, modifier := range l.Modifiers {
-		placed.Options = append(placed.Options, optionsOf(modifier, 1, digits)...)
-	}
+	addOptions(placed, l, 1, nil, digits)
 	return placed
 }
 
-// optionsOf returns an option and those below it. Their quantities are per item.
-func optionsOf(l line, times int64, digits int) []*pb.OrderOption {
-	times *= max(l.Quantity, 1)
-	list := []*pb.OrderOption{{RefId: l.PosItemID, Title: l.Name, Quantity: times,
-		Price: sdk.FromMinorUnits(l.price(), digits)}}
+// addOptions adds the modifiers of a line or of an option, with those below them. Their quantities are per item.
+func addOptions(item *pb.OrderItem, l line, times int64, parent *int32, digits int) {
 	for _, modifier := range l.Modifiers {
-		list = append(list, optionsOf(modifier, times, digits)...)
+		index, quantity := int32(len(item.Options)), times*max(modifier.Quantity, 1)
+		item.Options = append(item.Options, &pb.OrderOption{RefId: modifier.PosItemID, Title: modifier.Name,
+			Quantity: quantity, Price: sdk.FromMinorUnits(modifier.price(), digits), Parent: parent})
+		addOptions(item, modifier, quantity, &index, digits)
 	}
-	return list
 }
 
 // instructions has what the hub's order has no field for.
 func instructions(o order) string {
 	parts := []string{}
-	for _, part := range [][2]string{{"Deliveroo #", o.DisplayID}, {"", o.Notes}, {"", o.CutleryNotes},
-		{"Table ", o.TableNumber}, {"Access code ", o.Customer.AccessCode}} {
+	for _, part := range [][2]string{{"", o.Notes}, {"", o.CutleryNotes}, {"Table ", o.TableNumber},
+		{"Access code ", o.Customer.AccessCode}} {
 		if part[1] != "" {
 			parts = append(parts, part[0]+part[1])
 		}

@@ -59,13 +59,13 @@ func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
 	if err := sdk.ReadXML(request, &sent); err != nil {
 		return nil, err
 	}
-	if sent.XMLName.Local != "outcome" || sent.Ref == "" && sent.Order == "" {
-		return nil, sdk.Refusef("outcome: ref or order is required")
+	if sent.XMLName.Local != "outcome" || sent.Ref == "" && sent.Order == "" || sent.Code == nil {
+		return nil, sdk.Refusef("outcome: code is required, and ref or order")
 	}
 	outcome := &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE, Action: sent.Action,
 		PlatformOrderId: sent.Order, IdempotencyKey: sent.Ref}
-	if sent.Code != 0 {
-		outcome.State, outcome.Message = pb.OutcomeState_OUTCOME_STATE_FAILED, outcomeTexts[sent.Code]
+	if *sent.Code != 0 {
+		outcome.State, outcome.Message = pb.OutcomeState_OUTCOME_STATE_FAILED, outcomeTexts[*sent.Code]
 	}
 	return outcome, nil
 }

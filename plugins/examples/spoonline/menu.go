@@ -65,8 +65,7 @@ func menuTable(call *sdk.Call, menu *sdk.Menu) ([]byte, error) {
 		if ids := item.GetCategoryRefIds(); len(ids) > 0 {
 			section = categories[ids[0]]
 		}
-		rows = append(rows, []string{item.GetRefId(), item.GetTitle(),
-			cmp.Or(item.GetMarkupPrice(), item.GetPrice()), section})
+		rows = append(rows, []string{item.GetRefId(), item.GetTitle(), item.GetPrice(), section})
 	}
 	err := writer.WriteAll(rows)
 	return out.Bytes(), err
