@@ -196,14 +196,14 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 }
 
 // readPublishResult interprets the response to a menu or an availability change. Code 0 is a success, 1 to 99 mean a
-// retry, and any other code is final.
+// retry, and any other code is final. Without a code, the plan's rule decides.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}
 	var answer struct {
-		Code   int    `json:"code"`
+		Code   *int   `json:"code"`
 		Msg    string `json:"msg"`
 		Failed []struct {
 			Dish string `json:"dish"`
@@ -216,9 +216,11 @@ func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	}
 	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Msg}
 	switch {
-	case success && answer.Code == 0:
+	case success && answer.Code == nil:
+		return nil, sdk.Refusef("the answer: code is required")
+	case success && *answer.Code == 0:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
-	case success && answer.Code < 100:
+	case success && *answer.Code < 100:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	}
 	for _, f := range answer.Failed {

@@ -25,8 +25,8 @@ type orderData struct {
 	Fees      []feeData  `json:"fees"`
 	Taxes     []feeData  `json:"taxes"`
 	Coupons   []feeData  `json:"coupons"`
-	Total     int64      `json:"total_minor"`
-	Paid      int64      `json:"paid_minor"`
+	Total     *int64     `json:"total_minor"`
+	Paid      *int64     `json:"paid_minor"`
 	PaidBy    string     `json:"paid_by"`
 	Remark    string     `json:"remark"`
 	Expected  int64      `json:"expected_ms"`
@@ -45,7 +45,7 @@ type lineData struct {
 	Dish       string     `json:"dish"`
 	Name       string     `json:"name"`
 	N          int64      `json:"n"`
-	PriceMinor int64      `json:"price_minor"`
+	PriceMinor *int64     `json:"price_minor"`
 	Remark     string     `json:"remark"`
 	Extras     []lineData `json:"extras"`
 }
@@ -53,7 +53,7 @@ type lineData struct {
 type feeData struct {
 	Name  string `json:"name"`
 	Code  string `json:"code"`
-	Minor int64  `json:"minor"`
+	Minor *int64 `json:"minor"`
 }
 
 // Translate translates a new order or a cancellation. It ignores other messages.
@@ -83,7 +83,12 @@ func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundR
 }
 
 func normalOrder(d *orderData, digits int) *sdk.NewOrder {
-	amount := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
+	amount := func(minor *int64) string {
+		if minor == nil {
+			return ""
+		}
+		return sdk.FromMinorUnits(*minor, digits)
+	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: d.No, StoreRefId: d.ShopRef, PlatformStoreId: d.ShopCode, OrderType: "delivery",
 		DeliveryType: "partner",
