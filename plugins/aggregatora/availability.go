@@ -52,8 +52,8 @@ type outletListing struct {
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), http.MethodPut, path+"/listing", outletListing{false})
-	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent,
-		http.StatusNotFound}
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusCreated, http.StatusAccepted,
+		http.StatusNonAuthoritativeInfo, http.StatusNoContent, http.StatusResetContent, http.StatusNotFound}
 	return decision, err
 }
 

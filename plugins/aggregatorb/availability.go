@@ -37,8 +37,8 @@ type listing struct {
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), catalogue, http.MethodPut, path+"/listing", listing{false})
-	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent,
-		http.StatusNotFound}
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusCreated, http.StatusAccepted,
+		http.StatusNonAuthoritativeInfo, http.StatusNoContent, http.StatusResetContent, http.StatusNotFound}
 	return decision, err
 }
 

@@ -97,7 +97,13 @@ func ClassifyStatus(status int32) (success, again bool) {
 	}
 }
 
-// FinalStatuses returns the statuses that are not worth a retry, for a SuccessRule.
-func FinalStatuses() []int32 {
-	return []int32{400, 401, 403, 404, 405, 409, 410, 413, 415, 422}
+// FinalStatuses returns the statuses that are not worth a retry, for a SuccessRule: those of HTTP that ClassifyStatus
+// takes for final.
+func FinalStatuses() (list []int32) {
+	for status := int32(300); status < 500; status++ {
+		if _, again := ClassifyStatus(status); !again && http.StatusText(int(status)) != "" {
+			list = append(list, status)
+		}
+	}
+	return list
 }

@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +40,16 @@ func TestCurrencyDigitsFollowISO4217(t *testing.T) {
 	}
 	_, known := MinorDigits("")
 	require.False(t, known)
+}
+
+func TestFinalStatusesAgreeWithClassifyStatus(t *testing.T) {
+	final := FinalStatuses()
+	for status := int32(200); status < 600; status++ {
+		success, again := ClassifyStatus(status)
+		known := http.StatusText(int(status)) != ""
+		require.Equal(t, known && !success && !again, slices.Contains(final, status), status)
+	}
+	require.Subset(t, final, []int32{302, 400, 402, 404, 412, 422, 451})
 }
 
 func TestMinorUnitsRoundTrip(t *testing.T) {
