@@ -43,7 +43,10 @@ func CheckDescription(d *Description) error {
 	c.transports(d)
 	c.credentials(d)
 	for i, inbound := range d.GetInbound() {
-		c.inbound(fmt.Sprintf("inbound[%d] (kind %q)", i, inbound.GetKind()), inbound, d)
+		at := fmt.Sprintf("inbound[%d] (kind %q)", i, inbound.GetKind())
+		same := func(other *pb.Inbound) bool { return other.GetKind() == inbound.GetKind() }
+		c.check(!slices.ContainsFunc(d.GetInbound()[:i], same), "%s: the kind must be unique", at)
+		c.inbound(at, inbound, d)
 	}
 	c.polls(d)
 	return c.err()

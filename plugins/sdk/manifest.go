@@ -162,7 +162,7 @@ func (m *Manifest) Binary(system, arch string) (Binary, error) {
 // Verify checks the digest of a program.
 func (b Binary) Verify(program io.Reader) error {
 	digest, err := Digest(program)
-	if err == nil && digest != b.SHA256 {
+	if err == nil && !strings.EqualFold(digest, b.SHA256) {
 		err =
 			fmt.Errorf("%s has the SHA-256 digest %s, not %s: regenerate its manifest with servery plugin describe "+
 				"%s --manifest > %s",

@@ -64,7 +64,9 @@ func TestManifestSelectsTheBinaryOfTheSystem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "arm/tasty", b.Path)
 	require.NoError(t, b.Verify(strings.NewReader("hello")))
-	require.ErrorContains(t, b.Verify(strings.NewReader("hell0")), "not 2cf2")
+	b.SHA256 = strings.ToUpper(b.SHA256)
+	require.NoError(t, b.Verify(strings.NewReader("hello")))
+	require.ErrorContains(t, b.Verify(strings.NewReader("hell0")), "not 2CF2")
 	_, err = m.Binary("plan9", "amd64")
 	require.EqualError(t, err, "plugin tasty has no binary for plan9/amd64")
 }
@@ -107,12 +109,12 @@ func TestInvalidDescriptionIsExplained(t *testing.T) {
 			Keys: []*pb.VocabularyKey{{Name: "k", Rule: pb.ValueRule_VALUE_RULE_ONE_OF}}}},
 		Actions: []*pb.ActionOffer{{Name: "Sing!"}},
 		Inbound: []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x", Secret: "none"}},
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x", Secret: "none"}, {Kind: "order"}},
 	})
 	for _, says := range []string{
 		`id "-"`, `version "one"`, "protocol 9", "display_name", `vocabulary[0] (group "G"): key "k"`, "actions[0]",
 		"actions: need the capability action_plan", `inbound[0] (kind "order"): needs the capability order_translate`,
-		`secret "none": is not declared`,
+		`secret "none": is not declared`, `inbound[1] (kind "order"): the kind must be unique`,
 	} {
 		require.ErrorContains(t, err, says)
 	}
