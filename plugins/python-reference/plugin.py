@@ -162,6 +162,9 @@ DELAY_SCHEMA = {
     "examples": [{"minutes": 10}],
 }
 
+# The statuses that are not retried: the request itself is wrong.
+FINAL_STATUSES = [400, 401, 403, 404, 405, 409, 410, 413, 415, 422]
+
 DESCRIPTION = PB["Description"](
     id="python-reference", version="1.0.0", protocol=1, display_name="Reference plugin in Python",
     capabilities=["action_plan", "menu_check", "menu_check_context", "order_translate", "rider_status",
@@ -225,12 +228,24 @@ def translate(request, _context):
             return PB["Translation"](release=PB["OrderRelease"](platform_order_id=sent["released"]))
         lines = [PB["OrderItem"](ref_id=line["item"], quantity=line["count"]) for line in sent.get("lines", [])]
         order, store = sent.get("order", ""), sent.get("store", "")
-        if not order or not store:
-            raise Refusal("order: order and store are required")
+        if not order or not store or not lines:
+            raise Refusal("order: order, store and lines are required")
+        if any(not line.ref_id or not 1 <= line.quantity <= 100_000 for line in lines):
+            raise Refusal("order: each line needs an item, and a count from 1 to 100000")
         return PB["Translation"](order=PB["NewOrder"](
             platform_order_id=order, store_ref_id=store, order_type="delivery", delivery_type="self", items=lines))
     except (ValueError, TypeError, KeyError, AttributeError) as wrong:
         raise Refusal(f"order: malformed: {type(wrong).__name__}") from wrong
+
+
+def send(call, method, path, body):
+    """Plans a request to the aggregator. Each retry has the same idempotency key."""
+    return PB["Decision"](plan=PB["Plan"](
+        endpoint="api", method=method, path=path, body=json.dumps(body, separators=(",", ":")).encode(),
+        headers={"Content-Type": "application/json", "Idempotency-Key": call.idempotency_key},
+        secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
+        success={"final_statuses": FINAL_STATUSES},
+    ))
 
 
 def plan_rider_status(request, _context):
@@ -238,12 +253,8 @@ def plan_rider_status(request, _context):
     if request.order.delivery_type != "self":
         return PB["Decision"](skip="only riders of self-delivery orders are relayed")
     at = datetime.fromtimestamp(request.changed_at // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    body = json.dumps({"at": at, "status": request.status}, separators=(",", ":"))
-    return PB["Decision"](plan=PB["Plan"](
-        endpoint="api", method="POST", headers={"Content-Type": "application/json"}, body=body.encode(),
-        path="/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/rider",
-        secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
-    ))
+    path = "/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/rider"
+    return send(request.call, "POST", path, {"at": at, "status": request.status})
 
 
 def plan_store_busy(request, _context):
@@ -254,12 +265,7 @@ def plan_store_busy(request, _context):
     if request.until:
         pace["until"] = datetime.fromtimestamp(request.until // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     store = request.platform_store_id or request.store_ref_id
-    return PB["Decision"](plan=PB["Plan"](
-        endpoint="api", method="PUT", headers={"Content-Type": "application/json"},
-        body=json.dumps(pace, separators=(",", ":")).encode(),
-        path="/stores/" + urllib.parse.quote(store, safe="") + "/pace",
-        secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
-    ))
+    return send(request.call, "PUT", "/stores/" + urllib.parse.quote(store, safe="") + "/pace", pace)
 
 
 def delay_of(raw):
@@ -280,12 +286,8 @@ def plan_action(request, _context):
     """Plans a feature action."""
     if request.action != "delay_order":
         raise Refusal("the action is not offered")
-    body = json.dumps({"minutes": delay_of(request.parameters)}, separators=(",", ":"))
-    return PB["Decision"](plan=PB["Plan"](
-        endpoint="api", method="POST", headers={"Content-Type": "application/json"}, body=body.encode(),
-        path="/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/delay",
-        secret_headers=[{"header": "Authorization", "secret": "api_key", "template": "Bearer {secret}"}],
-    ))
+    path = "/orders/" + urllib.parse.quote(request.order.platform_order_id, safe="") + "/delay"
+    return send(request.call, "POST", path, {"minutes": delay_of(request.parameters)})
 
 
 # The services of every plugin.
