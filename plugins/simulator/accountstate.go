@@ -130,6 +130,18 @@ func (s *accountState) store(code string) *Store {
 	return st
 }
 
+// find returns a copy of a store by its ref_id or its code. An unknown store is open and has no menu.
+func (s *accountState) find(store string) Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.stores {
+		if st.Ref == store || st.Code == store {
+			return st.clone()
+		}
+	}
+	return Store{Code: store, Open: true}
+}
+
 func (o *Order) step(now time.Time, call Call, what string) {
 	if len(o.Steps) == maxSteps {
 		o.Steps = slices.Delete(o.Steps, 0, 1)

@@ -199,10 +199,12 @@ func (s *Simulator) Stores(ctx context.Context, space, platform string) ([]Store
 }
 
 func (s *Simulator) getMenu(r *http.Request) (any, error) {
-	if _, _, err := s.requestedAccount(r); err != nil {
+	at, _, err := s.requestedAccount(r)
+	if err != nil {
 		return nil, err
 	}
-	menu := s.menus.get(menuKey{r.PathValue("space"), r.PathValue("platform"), r.PathValue("store")})
+	code := at.find(r.PathValue("store")).Code
+	menu := s.menus.get(menuKey{r.PathValue("space"), r.PathValue("platform"), code})
 	if menu == nil {
 		return nil, badRequest("no menu of that store is kept")
 	}

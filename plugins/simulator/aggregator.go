@@ -117,6 +117,7 @@ type aggregator struct {
 	Needs
 	routes          []route
 	authorized      func(r *http.Request, secrets map[string]string) bool
+	key             func(r *http.Request) string                     // the documented idempotency key
 	response        func(call Call, v result) (status int, body any) // body is nil for none
 	parseMenu       func(menu []byte, a Account) (Menu, error)
 	newOrder        func(b Basket, a Account) (message, error)

@@ -186,6 +186,7 @@ var aggregatorA = aggregator{
 	authorized: func(r *http.Request, secrets map[string]string) bool {
 		return secretsEqual(r.Header.Get("X-Partner-Key"), secrets["api_key"])
 	},
+	key:      func(r *http.Request) string { return r.Header.Get("Idempotency-Key") },
 	response: responseA, parseMenu: parseMenuA, newOrder: orderA,
 	cancelOrder: func(id string) message {
 		return message{CallCancel, "orders", id, marshal(map[string]any{
@@ -247,6 +248,7 @@ func responseA(call Call, v result) (int, any) {
 
 func parseMenuA(body []byte, _ Account) (Menu, error) {
 	m, err := decodeStrict[menuA](body)
+	menu := Menu{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
 	groups := make(map[string]OptionGroup, len(m.ModifierGroups))
 	for _, g := range m.ModifierGroups {
 		c := OptionGroup{Min: g.Min, Max: -1}
@@ -255,10 +257,10 @@ func parseMenuA(body []byte, _ Account) (Menu, error) {
 		}
 		for _, o := range g.Modifiers {
 			c.Options = append(c.Options, Option{o.ID, o.Name, o.Price})
+			menu.options = append(menu.options, o.ID)
 		}
 		groups[g.ID] = c
 	}
-	menu := Menu{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
 	for _, p := range m.Products {
 		d := Item{Ref: p.ID, Title: p.Name, Price: p.Price, OutOfStock: p.Stock != nil && *p.Stock == 0}
 		for _, id := range p.ModifierGroups {
@@ -297,6 +299,6 @@ func orderA(b Basket, _ Account) (message, error) {
 		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
 			"line1": c.Street, "city": c.City, "postcode": c.Zip, "lat": c.Point.Latitude, "lng": c.Point.Longitude}},
 	}
-	return message{CallOrder, "orders", b.Number,
-		marshal(map[string]any{"event": "order.created", "order": order})}, nil
+	body, err := json.Marshal(map[string]any{"event": "order.created", "order": order}) // fails for an invalid number
+	return message{CallOrder, "orders", b.Number, body}, err
 }

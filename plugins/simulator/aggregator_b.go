@@ -159,6 +159,7 @@ var aggregatorB = aggregator{
 		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		return bearer && secretsEqual(given, secrets["access_token"])
 	},
+	key:      func(r *http.Request) string { return r.Header.Get("X-Request-Id") },
 	response: responseB, parseMenu: parseMenuB, newOrder: orderB,
 	cancelOrder: func(id string) message {
 		return message{CallCancel, "cancellation", id, marshal(map[string]any{"orderId": id, "reason": cancelReason})}

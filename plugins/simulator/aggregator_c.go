@@ -125,6 +125,7 @@ var aggregatorC = aggregator{
 	authorized: func(r *http.Request, secrets map[string]string) bool {
 		return secretsEqual(r.Header.Get("X-App-Key"), secrets["app_key"])
 	},
+	key:      func(r *http.Request) string { return r.URL.Query().Get("nonce") },
 	response: responseC, parseMenu: parseMenuC, newOrder: orderC,
 	cancelOrder: func(id string) message {
 		return message{CallCancel, "message", id,

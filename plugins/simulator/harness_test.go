@@ -127,8 +127,8 @@ func (b *harness) do(method, path, body string, headers map[string]string) (http
 func (b *harness) sendAsHub(space, method, path, body string) httpReply {
 	b.t.Helper()
 	key := "key-" + space
-	r, err := b.do(method, "/"+space+path, body,
-		map[string]string{"X-Partner-Key": key, "Authorization": "Bearer " + key, "X-App-Key": key})
+	r, err := b.do(method, "/"+space+path+"?nonce=k-1", body, map[string]string{"X-Partner-Key": key,
+		"Authorization": "Bearer " + key, "X-App-Key": key, "Idempotency-Key": "k-1", "X-Request-Id": "k-1"})
 	require.NoError(b.t, err)
 	return r
 }

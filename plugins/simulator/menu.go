@@ -15,6 +15,8 @@ type Menu struct {
 	City  string `json:"city,omitempty"`  // city of the customers' addresses
 	Point *Point `json:"point,omitempty"` // location of the store
 	Items []Item `json:"dishes"`
+
+	options []string // refs of all options, also of nested groups
 }
 
 // Point is a location in decimal degrees.

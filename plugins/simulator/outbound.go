@@ -39,7 +39,7 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 	}
 	m, err := aggregatorOf(account.Plugin).newOrder(b, account)
 	if err != nil {
-		return Sent{}, fmt.Errorf("%w: %w", errNotSent, err)
+		return Sent{}, badRequest(err.Error())
 	}
 	out := s.send(ctx, at, account, m)
 	at.mu.Lock()
@@ -87,24 +87,23 @@ func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (me
 	if err != nil {
 		return menu, false, err
 	}
-	at.mu.Lock()
-	code, off := store, []string(nil)
-	open = true
-	for _, st := range at.stores {
-		if st.Ref == store || st.Code == store {
-			code, off, open = st.Code, slices.Clone(st.DisabledItems), st.Open && !st.Unlisted
-		}
-	}
-	at.mu.Unlock()
-	body := s.menus.get(menuKey{space, platform, code})
+	state := at.find(store)
+	open = state.Open && !state.Unlisted
+	body := s.menus.get(menuKey{space, platform, state.Code})
 	if body == nil {
 		return menu, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
 	}
 	if menu, err = aggregatorOf(account.Plugin).parseMenu(body, account); err != nil {
 		return menu, open, err
 	}
+	disabled := func(o Option) bool { return slices.Contains(state.DisabledOptions, o.Ref) }
 	for i := range menu.Items {
-		menu.Items[i].OutOfStock = menu.Items[i].OutOfStock || slices.Contains(off, menu.Items[i].Ref)
+		item := &menu.Items[i]
+		item.OutOfStock = item.OutOfStock || slices.Contains(state.DisabledItems, item.Ref)
+		for g := range item.OptionGroups { // items share the options of a group
+			group := &item.OptionGroups[g]
+			group.Options = slices.DeleteFunc(slices.Clone(group.Options), disabled)
+		}
 	}
 	return menu, open, nil
 }

@@ -191,12 +191,8 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, pathAggregato
 		return
 	}
 	aggregator := aggregatorOf(account.Plugin)
-	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(),
+	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(), Key: aggregator.key(r),
 		Body: string(body[:min(len(body), maxRecordedText+1)])}
-	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"),
-		r.URL.Query().Get("nonce")} {
-		entry.Key += key
-	}
 	if pathAggregator != aggregator { // the path of another aggregator
 		t = nil
 	}
@@ -262,6 +258,9 @@ func (s *Simulator) validate(r *http.Request, t *route, account Account, body []
 		message := aggregator.Plugin + " has no " + r.Method + " " + r.URL.Path
 		return result{kind: resultNotFound, message: message}, update{}
 	}
+	if aggregator.key(r) == "" {
+		return result{kind: resultMalformed, message: "the idempotency key is missing"}, update{}
+	}
 	content, err := t.parse(r, body)
 	if err != nil {
 		return result{kind: resultMalformed, message: err.Error()}, update{}
@@ -318,6 +317,9 @@ func (s *Simulator) unknownRefs(account Account, t update) (problems []problem) 
 		return nil
 	}
 	known := map[string]bool{}
+	for _, ref := range menu.options {
+		known["modifier "+ref] = true
+	}
 	for _, d := range menu.Items {
 		known["product "+d.Ref] = true
 		for _, c := range d.OptionGroups {

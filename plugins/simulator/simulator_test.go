@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,6 +80,18 @@ func TestInvalidFormatIsRejectedAndShown(t *testing.T) {
 		var orders []Order
 		b.admin("GET", "7/"+c.letter+"/orders", "", &orders)
 		require.Empty(t, orders, "what is refused changes nothing")
+	}
+}
+
+func TestRequestNeedsItsIdempotencyKey(t *testing.T) {
+	b := newHarness(t, nil)
+	for request, status := range map[string]int{"/7/a/v2/orders/1/accept?nonce=k": 400,
+		"/7/b/api/orders/1/decision?nonce=k": 400, "/7/c/gw/order.reply": 200} {
+		r, err := b.do("POST", request, `{}`,
+			map[string]string{"X-Partner-Key": "key-7", "Authorization": "Bearer key-7", "X-App-Key": "key-7"})
+		require.NoError(t, err)
+		require.Equal(t, status, r.status, request)
+		require.Contains(t, r.text, "the idempotency key is missing")
 	}
 }
 
@@ -172,6 +185,13 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		r := send(c.items, fmt.Sprintf(c.off, false))
 		require.Equal(t, 200, r.status, r.text)
 		require.Contains(t, r.text, "pie", "unknown items are reported")
+		menu, _, err := b.Menu(t.Context(), "7", letter, "S-1")
+		require.NoError(t, err)
+		require.NotContains(t, fmt.Sprint(menu.Items), "rice")
+		require.Contains(t, fmt.Sprint(menu.Items), "large")
+		for _, store := range []string{"S-1", "R-88"} {
+			require.Equal(t, 200, b.admin("GET", "7/"+letter+"/stores/"+store+"/menu", "", nil).status)
+		}
 		stores := b.storesOf(letter)
 		require.Equal(t, []any{"R-88", "S-1", true, 1, []string{"dal", "pie"}, []string{"rice"}},
 			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].DisabledItems,
@@ -195,6 +215,19 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		stores = b.storesOf(letter)
 		require.Equal(t, []any{true, 2}, []any{stores[0].Open, stores[0].Menus}, "a menu replaces what was there")
 	}
+}
+
+func TestNestedOptionsCanBeSwitched(t *testing.T) {
+	b := newHarness(t, nil)
+	plan := goldenPlans(t, "aggregatora")["menu"]
+	var menu menuA
+	require.NoError(t, json.Unmarshal(plan.Body, &menu))
+	menu.Products[0].ModifierGroups = []string{"size"} // the option large has the group sides
+	require.Equal(t, 200, b.sendAsHub("7", plan.Method, "/a"+plan.Path, string(marshal(menu))).status)
+	r := b.sendAsHub("7", "POST", "/a/v2/outlets/R-88/availability",
+		`{"available":false,"products":[],"modifiers":["rice"]}`)
+	require.Equal(t, 200, r.status, r.text)
+	require.Contains(t, r.text, `"problems":[]`)
 }
 
 func TestUnlistedStoreTakesNoOrdersUntilRepublished(t *testing.T) {
@@ -259,7 +292,8 @@ func TestAdminAPIRequiresItsToken(t *testing.T) {
 	require.Equal(t, 415, r.status, "a page of another site may send that unasked")
 	for path, body := range map[string]string{
 		"7/a/orders": `{"store":"S-1","colour":1}`, "7/a/orders?": `{"store":"S-1","count":1001}`,
-		"faults": `{"kind":"eat"}`, "7/b/orders/1/contact": `{}`,
+		"faults": `{"kind":"eat"}`, "7/b/orders/1/contact": `{}`, "7/a/orders?n": `{"basket":{"number":"A-1"}}`,
+		"7/a/orders?p": `{"basket":{"number":"1","lines":[{"ref":"dal","price":"1,5"}]}}`,
 	} {
 		require.Equal(t, 400, b.admin("POST", path, body, nil).status, path)
 	}
