@@ -10,8 +10,8 @@
 //
 // Every call has a deadline and has its context in a Call. The trace context is
 // in the gRPC metadata, under the key "traceparent" (W3C Trace Context). Decimal
-// numbers are strings, such as "9.50". Menus are sent in chunks of 64 to 256 KiB,
-// split between entities. For an invalid request, a plugin returns
+// numbers are strings, such as "9.50". Menus are sent in chunks, split between
+// entities. For an invalid request, a plugin returns
 // INVALID_ARGUMENT with a message that a person can act on. For a capability that
 // it does not have, it returns UNIMPLEMENTED.
 //
