@@ -39,11 +39,12 @@ $(PLUGINS:%=bin/plugins/%): bin/plugins/%:
 
 .PHONY: run
 run: build ## Build and start everything with a demo business; print URL, API key and a curl command
-	@exec $(BIN) serve --demo
+	@exec env -u SERVERY_DATABASE_URL $(BIN) serve --demo
 
 .PHONY: dev
-dev: ## Like run, but from source and with the log in the terminal
-	SERVERY_DEMO=true SERVERY_LOG_LEVEL=debug SERVERY_LOG_FILE=/dev/stderr $(GO) run ./core/cmd/servery serve
+dev: build ## Like run, but from source and with the log in the terminal
+	env -u SERVERY_DATABASE_URL SERVERY_DEMO=true SERVERY_LOG_LEVEL=debug SERVERY_LOG_FILE=/dev/stderr \
+	  SERVERY_PLUGIN_DIR=bin/plugins $(GO) run ./core/cmd/servery serve
 
 .PHONY: generate
 generate: ## Regenerate all generated files
