@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/servery-hub/servery/core"
@@ -45,17 +46,17 @@ func (c businessCreate) Run(ctx context.Context, out output) error {
 		b, err := accountsOf(db.DB).CreateBusiness(ctx,
 			core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret,
 			plugins)
-		if err == nil && c.Sandbox {
-			err = sandbox.Setup(ctx, db.DB, b.ID, plugins, string(c.Simulator))
-		}
 		if err != nil {
 			return err
 		}
-		return out.show(c.JSON, struct {
+		if c.Sandbox { // the business exists, so its secret is shown even if this fails
+			err = sandbox.Setup(ctx, db.DB, b.ID, plugins, string(c.Simulator))
+		}
+		return errors.Join(out.show(c.JSON, struct {
 			core.Business
 			CallbackSecret string `json:"callback_secret"`
 		}{b, secret}, "business %d: %s\ncallback secret (signs deliveries to a callback_url; shown once): %s\n",
-			b.ID, b.Name, secret)
+			b.ID, b.Name, secret), err)
 	})
 }
 

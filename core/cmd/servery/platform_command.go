@@ -79,12 +79,17 @@ func valuesOrFiles(given map[string]string) (map[string]string, error) {
 	return values, nil
 }
 
-// valueOrFile returns a value, or the content of the file after @, without the line end.
+// valueOrFile returns a value, or the content of the file after @, without the line end. An empty file is an error,
+// because an empty value removes what is stored.
 func valueOrFile(value string) (string, error) {
 	file, named := strings.CutPrefix(value, "@")
 	if !named {
 		return value, nil
 	}
-	text, err := os.ReadFile(file)
-	return strings.TrimRight(string(text), "\r\n"), err
+	content, err := os.ReadFile(file)
+	text := strings.TrimRight(string(content), "\r\n")
+	if err == nil && text == "" {
+		err = fmt.Errorf("%s is empty", file)
+	}
+	return text, err
 }

@@ -104,6 +104,9 @@ func TestPlatformCommands(t *testing.T) {
 	require.Contains(t, stdout, "\nstill missing: secret access_token\n", stderr)
 	stdout, stderr = o.run("platform", "set", business, "tasty", "--secret=access_token=@"+secret)
 	require.NotContains(t, stdout, "missing", stderr)
+	require.NoError(t, os.WriteFile(secret, []byte("\n"), 0o600))
+	_, stderr = o.run("platform", "set", business, "tasty", "--secret=access_token=@"+secret)
+	require.Contains(t, stderr, secret+" is empty")
 	stdout, _ = o.run("platform", "list", business, "--json")
 	require.Contains(t, stdout,
 		`{"accept":"hub","endpoints":{"catalogue_api":"https://api.aggregator-b.example",`+

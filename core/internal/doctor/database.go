@@ -36,6 +36,8 @@ var connectionFixes = []struct{ said, do string }{
 	{"SERVERY_SECRET_KEY",
 		"set SERVERY_SECRET_KEY as for the hubs, or create one with `openssl rand -hex 32`"},
 	{"secret key", "set SERVERY_DATA_DIR to a writable directory, or set SERVERY_SECRET_KEY"},
+	{"belongs to", "run it as the user who owns the data directory, or set another SERVERY_DATA_DIR"},
+	{"another user", "run it as the user who owns the data directory, or set another SERVERY_DATA_DIR"},
 	{"data directory", "set SERVERY_DATA_DIR to a writable directory"},
 }
 

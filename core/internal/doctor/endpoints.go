@@ -19,6 +19,9 @@ const (
 	endpointTimeout     = 30 * time.Second
 )
 
+// notChecked is the problem of a server for which no time was left.
+const notChecked = "not checked"
+
 // Endpoints connects to the server of every active webhook, as deliveries would.
 func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.Prefix) {
 	servers, err := webhooksdb.New(db).Servers(ctx, maxEndpoints+1)
@@ -40,19 +43,28 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 		slots <- struct{}{}
 		go func() {
 			defer checks.Done()
-			problems[i] = guard.CheckConnection(ctx, server)
+			if problems[i] = notChecked; ctx.Err() == nil {
+				problems[i] = guard.CheckConnection(ctx, server)
+			}
 			<-slots
 		}()
 	}
 	checks.Wait()
-	reached := 0
+	reached, skipped := 0, 0
 	for i, problem := range problems {
-		if problem == "" {
+		switch problem {
+		case "":
 			reached++
+			continue
+		case notChecked:
+			skipped++
 			continue
 		}
 		d.Add("webhooks", Warn, servers[i]+": "+problem,
 			"ask its operator: a private address needs SERVERY_WEBHOOK_ALLOW")
+	}
+	if skipped > 0 {
+		d.Add("webhooks", Warn, fmt.Sprintf("%d servers were not checked in the %v", skipped, endpointTimeout), "")
 	}
 	d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers accept connections", reached, len(servers)), "")
 }
