@@ -35,6 +35,10 @@ func (f databaseFlags) Check() error {
 		err = errors.Join(err,
 			errors.New("SERVERY_DATABASE_URL: must not be empty: unset it for the private PostgreSQL"))
 	}
+	if _, set := os.LookupEnv("SERVERY_SECRET_KEY"); set && f.SecretKey == "" {
+		err = errors.Join(err, errors.New("SERVERY_SECRET_KEY: must not be empty: create one with "+
+			"`openssl rand -hex 32`, or unset it for the one of the data directory"))
+	}
 	return err
 }
 

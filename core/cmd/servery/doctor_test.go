@@ -216,7 +216,7 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 
 func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 	env := environment{
-		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook",
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": "", "SERVERY_ROLES": "cook",
 		"SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3", "SERVERY_BODY_MEMORY": "3",
 		"SERVERY_DATABASE_URL": "mysql://there", "SERVERY_LISTEN": "nonsense", "SERVERY_SIMULATOR": "xx",
 		"SERVERY_RETENTON":   "90h",
@@ -229,7 +229,7 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL",
 		"SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
 		"SERVERY_RETENTON: there is no such variable, did you mean SERVERY_RETENTION?", "SERVERY_PLUGIN_DIR:",
-		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
+		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:", "SERVERY_SECRET_KEY: must not be empty",
 	} {
 		require.True(t, requireResult(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)
 	}
