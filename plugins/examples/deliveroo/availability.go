@@ -15,7 +15,7 @@ type siteStatus struct {
 
 // PlanStoreAction plans the opening or closing of a site.
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
-	s, err := settingsOf(request.GetCall())
+	s, err := brandSettings(request.GetCall())
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ type unavailability struct {
 
 // PlanItemAction plans the enabling or disabling of items and options.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
-	s, err := settingsOf(request.GetCall())
+	s, err := brandSettings(request.GetCall())
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,12 @@ type settings struct {
 func settingsOf(call *sdk.Call) (settings, error) {
 	s := settings{Language: "en", Location: "site"}
 	err := sdk.ReadSettings(call, &s)
+	return s, err
+}
+
+// brandSettings returns the settings for a path with the brand.
+func brandSettings(call *sdk.Call) (settings, error) {
+	s, err := settingsOf(call)
 	if err == nil && s.Brand == "" {
 		err = sdk.Refusef("settings of platform %s: brand_id is required", call.GetPlatform())
 	}

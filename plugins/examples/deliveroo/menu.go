@@ -106,7 +106,7 @@ func (r menuRenderer) text(text string) texts {
 
 // Render plans the upload of a menu, which replaces that of the store.
 func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
-	s, err := settingsOf(call)
+	s, err := brandSettings(call)
 	if err != nil {
 		return nil, err
 	}
