@@ -162,8 +162,8 @@ DELAY_SCHEMA = {
     "examples": [{"minutes": 10}],
 }
 
-# The statuses that are not retried: the request itself is wrong.
-FINAL_STATUSES = [400, 401, 403, 404, 405, 409, 410, 413, 415, 422]
+# The statuses that are not retried, as sdk.FinalStatuses: the request itself is wrong.
+FINAL_STATUSES = [301, 308, *range(400, 408), *range(409, 419), 422, 426, 428, 431, 451]
 
 DESCRIPTION = PB["Description"](
     id="python-reference", version="1.0.0", protocol=1, display_name="Reference plugin in Python",

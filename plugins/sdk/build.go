@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/http"
 	"regexp"
+	"slices"
 )
 
 // JSONPlan returns a plan with a JSON body. It panics if the body cannot be encoded, and the caller receives that as
@@ -84,26 +85,26 @@ func FromMinorUnits(units int64, digits int) string {
 	return new(big.Rat).SetFrac(big.NewInt(units), scale).FloatString(digits)
 }
 
-// ClassifyStatus classifies a response status as most aggregators use it. Every 2xx is a success. A temporary 4xx and
-// every 5xx are worth a retry. Any other status is final.
+// ClassifyStatus classifies a response status as most aggregators use it. Every 2xx is a success. 301, 308 and 4xx are
+// final, except 408, 421, 423, 424, 425 and 429. Any other status is worth a retry.
 func ClassifyStatus(status int32) (success, again bool) {
 	switch {
 	case status >= 200 && status < 300:
 		return true, false
-	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusTooManyRequests:
-		return false, true
-	default:
-		return false, status < 300 || status >= 500
+	case status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect:
+		return false, false
+	case status >= 400 && status < 500:
+		return false, slices.Contains(temporaryStatuses, status)
 	}
+	return false, true
 }
 
-// FinalStatuses returns the statuses that are not worth a retry, for a SuccessRule: those of HTTP that ClassifyStatus
-// takes for final.
-func FinalStatuses() (list []int32) {
-	for status := int32(300); status < 500; status++ {
-		if _, again := ClassifyStatus(status); !again && http.StatusText(int(status)) != "" {
-			list = append(list, status)
-		}
-	}
-	return list
+// temporaryStatuses are the 4xx that are worth a retry.
+var temporaryStatuses = []int32{408, 421, 423, 424, 425, 429}
+
+// FinalStatuses returns the statuses that are not worth a retry, for a SuccessRule: 301, 308, and the 4xx that HTTP
+// defines. It omits the temporary ones: 408, 421, 423, 424, 425 and 429.
+func FinalStatuses() []int32 {
+	return []int32{301, 308, 400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418,
+		422, 426, 428, 431, 451}
 }
