@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,8 @@ func checkRiders(ctx context.Context, s *session) error {
 	for _, q := range updates {
 		if update, ok := q.Message.(*pb.RiderStatusRequest); ok {
 			if _, err := q.Send(ctx, s.Client); sdk.IsRefusal(err) {
-				return fmt.Errorf("%s of a self-delivery order is rejected: %w", update.GetStatus(), err)
+				return fmt.Errorf("%s of the self-delivery order %s is rejected: %w", update.GetStatus(),
+					update.GetOrder().GetPlatformOrderId(), err)
 			}
 		}
 		answer, err := encodedResult(ctx, s, q)
@@ -112,16 +114,12 @@ func checkActions(ctx context.Context, s *session) error {
 		if !ok || !s.has(q.Method) {
 			continue
 		}
-		first, err := q.Send(ctx, s.Client)
+		first, err := sendAction(ctx, s, q)
 		if action.GetAction() == "no_such_action" {
 			if !sdk.IsRefusal(err) {
 				return fmt.Errorf("an unknown action is not rejected: %w", orNoError(err))
 			}
 			continue
-		}
-		if sdk.IsRefusal(err) { // it may be for orders that the aggregator delivers
-			action.Order.DeliveryType = "partner"
-			first, err = q.Send(ctx, s.Client)
 		}
 		if err != nil {
 			return fmt.Errorf("%s is offered, but rejected for bulk orders of both delivery types with all fields: %w",
@@ -141,7 +139,19 @@ func checkActions(ctx context.Context, s *session) error {
 	return nil
 }
 
-// checkParameters checks that actions refuse parameters that break their schema.
+// sendAction sends an action. If a plugin refuses it, the order becomes one that the aggregator delivers, without a
+// phone number.
+func sendAction(ctx context.Context, s *session, q Request) (proto.Message, error) {
+	answer, err := q.Send(ctx, s.Client)
+	if action, ok := q.Message.(*pb.ActionRequest); ok && sdk.IsRefusal(err) {
+		action.Order.DeliveryType, action.Phone = "partner", ""
+		answer, err = q.Send(ctx, s.Client)
+	}
+	return answer, err
+}
+
+// checkParameters checks that actions refuse parameters that break their schema, for the delivery type of an order that
+// they accept.
 func checkParameters(ctx context.Context, s *session) error {
 	for _, offer := range s.description.GetActions() {
 		field := offer.GetName() + ": parameters_schema"
@@ -152,9 +162,12 @@ func checkParameters(ctx context.Context, s *session) error {
 		if len(schema.Examples) == 0 {
 			continue
 		}
+		action := sampleAction(s.description, offer.GetName(), schema.Examples[0])
+		q := Request{"Actions.PlanAction", action}
+		_, _ = sendAction(ctx, s, q) // checkActions returns its error
 		for _, parameters := range schema.invalid() {
-			_, err := sampleAction(s.description, offer.GetName(), []byte(parameters)).Send(ctx, s.Client)
-			if !sdk.IsRefusal(err) {
+			action.Parameters = []byte(parameters)
+			if _, err := q.Send(ctx, s.Client); !sdk.IsRefusal(err) {
 				return fmt.Errorf("%s: the parameters %s are not rejected: %w", field, parameters, orNoError(err))
 			}
 		}
@@ -168,6 +181,9 @@ const endTimeout = 5 * time.Second
 // cancelDelay is how long a call with its whole menu runs before it is cancelled.
 const cancelDelay = 100 * time.Millisecond
 
+// menuTimeout is the maximum time of a check with a menu that is under way.
+const menuTimeout = 30 * time.Second
+
 // countTimeout is the maximum time until the plugin's health counts a call that has begun.
 const countTimeout = 5 * time.Second
 
@@ -178,7 +194,7 @@ var errUncounted = errors.New("in_flight of its health is 0 while a call is unde
 func checkCancellation(ctx context.Context, s *session) error {
 	for _, q := range menuRequests(s, 1) {
 		for _, whole := range []bool{false, true} {
-			if err := cancelMidway(ctx, s.Client, q, whole); err != nil {
+			if err := cancelMidway(ctx, s, q, whole); err != nil {
 				return fmt.Errorf("%s: %w", q.Method, err)
 			}
 		}
@@ -192,10 +208,10 @@ func checkCancellation(ctx context.Context, s *session) error {
 
 // cancelMidway cancels a call once the plugin counts it. With the whole menu, the plugin's own code may run meanwhile,
 // and the call may also end.
-func cancelMidway(ctx context.Context, client *sdk.Client, q Request, whole bool) error {
-	ctx, cancel := context.WithCancel(ctx)
+func cancelMidway(ctx context.Context, s *session, q Request, whole bool) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.options.menuTimeout, menuTimeout))
 	defer cancel()
-	stream, err := beginMenu(ctx, client, q)
+	stream, err := beginMenu(ctx, s.Client, q)
 	if err != nil || !whole {
 		return err
 	}
@@ -203,7 +219,7 @@ func cancelMidway(ctx context.Context, client *sdk.Client, q Request, whole bool
 	go func() { ended <- endMenu(stream) }()
 	select {
 	case <-ended: // other checks validate the result
-	case <-time.After(cancelDelay):
+	case <-time.After(cmp.Or(s.options.cancelDelay, cancelDelay)):
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -265,12 +266,12 @@ func checkDrain(ctx context.Context, s *session) error {
 		return err
 	}
 	err = checkDrained(ctx, s, other)
-	return errors.Join(err, other.Stop())
+	return errors.Join(err, other.Stop(), other.leftovers())
 }
 
 // checkDrained drains a plugin while a menu is under way, if the plugin has menus.
 func checkDrained(ctx context.Context, s *session, other *Running) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.options.menuTimeout, menuTimeout))
 	defer cancel()
 	var menu grpc.ClientStream
 	if menus := menuRequests(s, 1); len(menus) > 0 {
@@ -283,7 +284,10 @@ func checkDrained(ctx context.Context, s *session, other *Running) error {
 	go func() { drained <- other.Client.Drain(ctx) }()
 	health, err := awaitHealth(ctx, other.Client, countTimeout, draining)
 	if err != nil || !draining(health) {
-		return fmt.Errorf("after Drain the health is %v %w", health.GetState(), orNoError(err))
+		if len(drained) > 0 {
+			err = errors.Join(err, <-drained)
+		}
+		return fmt.Errorf("after Drain the health is %v: %w", health.GetState(), orNoError(err))
 	}
 	for _, q := range s.requests {
 		if _, err := q.Send(ctx, other.Client); status.Code(err) != codes.Unavailable {

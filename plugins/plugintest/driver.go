@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -43,6 +44,7 @@ type Running struct {
 	Client *sdk.Client
 	PID    int      // of a separate program; otherwise 0
 	memory uint64   // memory limit in bytes; 0: none
+	left   []string // processes of a stopped program's group
 	files  []string // in the directory of a stopped program, beside it
 	log    *logBuffer
 	stop   func() error
@@ -50,6 +52,17 @@ type Running struct {
 
 // Stop stops the plugin and returns when it has ended.
 func (r *Running) Stop() error { return r.stop() }
+
+// leftovers checks that the processes of a stopped program have ended, and that it left no files in its directory.
+func (r *Running) leftovers() error {
+	if len(r.left) > 0 {
+		return fmt.Errorf("processes still run: %s", strings.Join(r.left, ", "))
+	}
+	if len(r.files) > 0 {
+		return fmt.Errorf("files are left in the working directory: %s", strings.Join(r.files, ", "))
+	}
+	return nil
+}
 
 // Log returns what the plugin has logged so far.
 func (r *Running) Log() []byte { return r.log.bytes() }
@@ -243,6 +256,7 @@ func (d subprocess) Start() (*Running, error) {
 	end := running.stop
 	running.stop = func() error {
 		err := end()
+		running.left = endGroup(running.PID)
 		entries, _ := os.ReadDir(alone) // RemoveAll returns its error
 		for _, entry := range entries {
 			if entry.Name() != filepath.Base(d.path) {
@@ -284,7 +298,7 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 	config.AutoMTLS = d.transport != sdk.TransportSocket
 	config.Stderr, config.StartTimeout = log, sdk.StartTimeout
 	host := plugin.NewClient(config)
-	running, err := dispense(host, log)
+	running, err := startOnSocket(host, log)
 	if err == nil && config.AutoMTLS && config.TLSConfig.RootCAs == nil {
 		err = sdk.ErrNoTLS
 	}
@@ -298,6 +312,18 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 		return nil
 	}
 	return running, nil
+}
+
+// startOnSocket starts a program, which must serve on a unix socket.
+func startOnSocket(host *plugin.Client, log *logBuffer) (*Running, error) {
+	address, err := host.Start()
+	if err != nil {
+		return nil, err
+	}
+	if address.Network() != "unix" {
+		return nil, fmt.Errorf("it listens at %s %s: serve on a unix socket", address.Network(), address)
+	}
+	return dispense(host, log)
 }
 
 func copyProgram(from, to string) error {

@@ -74,6 +74,13 @@ func (forks) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Deci
 	return sdk.Skip("not supported")
 }
 
+func (f forks) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+	if _, err := f.PlanRiderStatus(ctx, nil); err != nil {
+		return nil, err
+	}
+	return compliant{}.CheckItems(ctx, call, items)
+}
+
 // writes leaves a file in its working directory.
 type writes struct{ compliant }
 
@@ -92,4 +99,16 @@ func TestLeftoversOfProgramsAreFound(t *testing.T) {
 	require.Contains(t, driverFailures(t, program(t, "forks"), options)[check], "processes still run: ")
 	require.Equal(t, "files are left in the working directory: riders",
 		driverFailures(t, program(t, "writes"), options)[check])
+	const drains = "draining refuses new calls and ends" // on another instance
+	require.Contains(t, driverFailures(t, program(t, "forks"), plugintest.Options{}.Only(drains))[drains],
+		"processes still run: ")
+}
+
+func TestProgramsMustServeOnUnixSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plugin")
+	script := "#!/bin/sh\necho '1|1|tcp|127.0.0.1:9|grpc'\nexec /bin/sleep 600\n"
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o600))
+	_, err := plugintest.Subprocess(path, sdk.TransportSocket).Start()
+	require.ErrorContains(t, err, "it listens at tcp 127.0.0.1:9: serve on a unix socket")
 }

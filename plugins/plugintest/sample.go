@@ -157,24 +157,27 @@ func sampleStatuses(about *sdk.Description, order *pb.Order) (list []Request) {
 }
 
 // sampleActions returns requests for each action, with each example of its parameters.
-func sampleActions(about *sdk.Description) []Request {
-	list := []Request{sampleAction(about, "no_such_action", nil)}
+func sampleActions(about *sdk.Description) (list []Request) {
+	add := func(name string, parameters []byte) {
+		list = append(list, Request{"Actions.PlanAction", sampleAction(about, name, parameters)})
+	}
+	add("no_such_action", nil)
 	for _, action := range about.GetActions() {
 		schema, _ := readSchema("parameters_schema", action.GetParametersSchema()) // checkActions reports its error
 		for _, example := range schema.Examples {
-			list = append(list, sampleAction(about, action.GetName(), example))
+			add(action.GetName(), example)
 		}
 		if len(schema.Examples) == 0 {
-			list = append(list, sampleAction(about, action.GetName(), nil))
+			add(action.GetName(), nil)
 		}
 	}
 	return list
 }
 
 // sampleAction returns a request for an action, with the fields of the specified actions too.
-func sampleAction(about *sdk.Description, name string, parameters []byte) Request {
-	return Request{"Actions.PlanAction", &pb.ActionRequest{Call: sampleCall(about), Order: sampleOrder(), Action: name,
-		Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567", Parameters: parameters}}
+func sampleAction(about *sdk.Description, name string, parameters []byte) *pb.ActionRequest {
+	return &pb.ActionRequest{Call: sampleCall(about), Order: sampleOrder(), Action: name,
+		Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567", Parameters: parameters}
 }
 
 // sampleBodies are bodies that no aggregator sends, by content type.

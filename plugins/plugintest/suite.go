@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -19,7 +19,9 @@ type Options struct {
 	Update   bool          // write the golden files instead of comparing
 	Manifest *sdk.Manifest // that the description must equal; may be nil
 
-	only string // run only this check; empty: all
+	only        string        // run only this check; empty: all
+	cancelDelay time.Duration // 0: cancelDelay
+	menuTimeout time.Duration // 0: menuTimeout
 }
 
 // Result is the result of one check.
@@ -154,19 +156,12 @@ func (s *session) has(method string) bool {
 	return slices.Contains(s.description.GetCapabilities(), sdk.CapabilityOf(method))
 }
 
-// leftovers checks that the processes of a program, or the goroutines of a plugin in this process, have ended. It also
-// checks that a program left no files in its directory.
+// leftovers checks that a program left nothing, or that the goroutines of a plugin in this process have ended.
 func leftovers(s *session, before goleak.Option) error {
 	if s.PID == 0 {
 		return goleak.Find(before,
 			// go-plugin reads the test's own standard output and never stops
 			goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan"))
 	}
-	if left := endGroup(s.PID); len(left) > 0 {
-		return fmt.Errorf("processes still run: %s", strings.Join(left, ", "))
-	}
-	if len(s.files) > 0 {
-		return fmt.Errorf("files are left in the working directory: %s", strings.Join(s.files, ", "))
-	}
-	return nil
+	return s.Running.leftovers()
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
 
 	"github.com/servery-hub/servery/plugins/plugintest"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -210,7 +209,7 @@ func (o offersAction) PlanAction(_ context.Context, r *pb.ActionRequest) (*sdk.D
 		return nil, err
 	}
 	if r.GetAction() != "delay_order" || parameters.Minutes == 13 ||
-		o.partnerOnly && r.GetOrder().GetDeliveryType() != "partner" {
+		o.partnerOnly && (r.GetOrder().GetDeliveryType() != "partner" || r.GetPhone() != "") {
 		return nil, sdk.Refusef("not offered")
 	}
 	return sdk.Send(sdk.JSONPlan("POST", "api", "/delay", parameters.Minutes))
@@ -258,7 +257,7 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		"updates that are counted": {countsCalls{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
 			"responds depending on earlier requests"},
 		"statuses that are refused": {refusesRiders{}, "duplicated and disordered rider updates",
-			"ASSIGNED of a self-delivery order is rejected"},
+			"ASSIGNED of the self-delivery order 90001 is rejected"},
 		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
 			"settings of one business do not reach another", "returns another response"},
 		"a panic": {panics{}, "absent capabilities answer Unimplemented, and no other",
@@ -368,93 +367,6 @@ func TestLoggedPersonalDataIsFound(t *testing.T) {
 		}
 		require.Contains(t, failures(t, logsBody{part: value}, options)[check], says, body)
 	}
-}
-
-// connected runs a plugin behind another connection.
-type connected struct {
-	plugintest.Driver
-	over func(grpc.ClientConnInterface) grpc.ClientConnInterface
-}
-
-func (c connected) Start() (*plugintest.Running, error) {
-	running, err := c.Driver.Start()
-	if err == nil {
-		running.Client = sdk.NewClient(c.over(running.Client.Conn()))
-	}
-	return running, err
-}
-
-// zeroInFlight is a connection to a plugin whose health reports no running calls.
-type zeroInFlight struct{ grpc.ClientConnInterface }
-
-func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any,
-	options ...grpc.CallOption) error {
-	err := z.ClientConnInterface.Invoke(ctx, method, request, response, options...)
-	if health, is := response.(*pb.Health); is {
-		health.InFlight = 0
-	}
-	return err
-}
-
-// earlyDrain is a connection to a plugin whose Drain does not wait for running calls.
-type earlyDrain struct{ grpc.ClientConnInterface }
-
-func (e earlyDrain) Invoke(ctx context.Context, method string, request, response any,
-	options ...grpc.CallOption) error {
-	if method != pb.Plugin_Drain_FullMethodName {
-		return e.ClientConnInterface.Invoke(ctx, method, request, response, options...)
-	}
-	go func() { _ = sdk.NewClient(e.ClientConnInterface).Drain(context.WithoutCancel(ctx)) }()
-	for {
-		health, err := sdk.NewClient(e.ClientConnInterface).CheckHealth(ctx)
-		if err != nil || health.GetState() == pb.HealthState_HEALTH_STATE_DRAINING {
-			return err
-		}
-	}
-}
-
-func TestWrongCallCountsFailTheSuite(t *testing.T) {
-	t.Parallel()
-	for check, c := range map[string]struct {
-		over func(grpc.ClientConnInterface) grpc.ClientConnInterface
-		says string
-	}{
-		"a cancelled call ends": {
-			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return zeroInFlight{c} },
-			"in_flight of its health is 0 while a call is under way"},
-		"draining refuses new calls and ends": {
-			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return earlyDrain{c} },
-			"Drain returned before the calls under way had ended"},
-	} {
-		driver := connected{plugintest.InProcess(compliant{}), c.over}
-		require.Contains(t, driverFailures(t, driver, plugintest.Options{}.Only(check))[check], c.says)
-	}
-}
-
-// hangsWhenCancelled ends a cancelled call only with the test.
-type hangsWhenCancelled struct {
-	compliant
-	forever chan struct{}
-}
-
-func (h hangsWhenCancelled) Render(ctx context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
-	if len(menu.GetItems()) == 1 {
-		select {
-		case <-ctx.Done():
-			<-h.forever
-		case <-time.After(time.Second):
-		}
-	}
-	return compliant{}.Render(ctx, call, menu)
-}
-
-func TestCallsThatIgnoreCancellationAreFound(t *testing.T) {
-	t.Parallel()
-	forever := make(chan struct{})
-	t.Cleanup(func() { close(forever) })
-	const check = "a cancelled call ends"
-	require.Contains(t, failures(t, hangsWhenCancelled{forever: forever}, plugintest.Options{}.Only(check))[check],
-		"1 calls are still under way")
 }
 
 // reportsDeadline puts whether its deadline is at most 4 s into its plan.
