@@ -31,10 +31,9 @@ func Offers(about *sdk.Description) (offers []action.Offer) {
 
 // isByCallback reports whether the outcome of an action arrives later, by a callback that the plugin interprets.
 func isByCallback(about *sdk.Description, name string) bool {
-	return slices.Contains(about.GetCapabilities(), sdk.CapabilityActionCallback) &&
-		slices.ContainsFunc(about.GetActions(), func(offer *pb.ActionOffer) bool {
-			return offer.GetName() == name && offer.GetByCallback()
-		})
+	return slices.ContainsFunc(about.GetActions(), func(offer *pb.ActionOffer) bool {
+		return offer.GetName() == name && offer.GetByCallback()
+	})
 }
 
 // ParameterProblems returns the rules of a schema that parameters break (action.ActionLister).

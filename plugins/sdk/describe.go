@@ -118,6 +118,8 @@ func (c *validation) actions(list []*pb.ActionOffer, capabilities []string) {
 			"actions[%d]: name %q: must be lower-case letters, digits and underscores", i, action.GetName())
 		c.check(!names[action.GetName()], "actions[%d]: name %q: must be unique", i, action.GetName())
 		names[action.GetName()] = true
+		c.check(!action.GetByCallback() || slices.Contains(capabilities, CapabilityActionCallback),
+			"actions[%d] (name %q): by_callback needs the capability %s", i, action.GetName(), CapabilityActionCallback)
 		at := fmt.Sprintf("actions[%d] (name %q): %s", i, action.GetName(), parametersField)
 		c.check(len(action.GetParametersSchema()) <= MaxParametersSchema, "%s: must have at most %d bytes", at,
 			MaxParametersSchema)

@@ -107,13 +107,14 @@ func TestInvalidDescriptionIsExplained(t *testing.T) {
 		Id: "-", Version: "one", Protocol: 9, Capabilities: []string{"menu_check"},
 		Vocabulary: []*pb.VocabularyGroup{{Group: "G", OnItem: true,
 			Keys: []*pb.VocabularyKey{{Name: "k", Rule: pb.ValueRule_VALUE_RULE_ONE_OF}}}},
-		Actions: []*pb.ActionOffer{{Name: "Sing!"}},
+		Actions: []*pb.ActionOffer{{Name: "Sing!", ByCallback: true}},
 		Inbound: []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
 			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x", Secret: "none"}, {Kind: "order"}},
 	})
 	for _, says := range []string{
 		`id "-"`, `version "one"`, "protocol 9", "display_name", `vocabulary[0] (group "G"): key "k"`, "actions[0]",
-		"actions: need the capability action_plan", `inbound[0] (kind "order"): needs the capability order_translate`,
+		"actions: need the capability action_plan", `(name "Sing!"): by_callback needs the capability action_callback`,
+		`inbound[0] (kind "order"): needs the capability order_translate`,
 		`secret "none": is not declared`, `inbound[1] (kind "order"): the kind must be unique`,
 	} {
 		require.ErrorContains(t, err, says)
