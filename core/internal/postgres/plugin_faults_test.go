@@ -131,18 +131,21 @@ func TestRetriedRequestQueuesItsCallAgain(t *testing.T) {
 
 func TestOutdatedCallsAreNotSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind    relay.Kind
-		later   relay.State // of a later call of its ordering key; "": there is none
-		other   relay.Kind  // of the later call; "": the same
-		action  string
-		state   order.State // of the order; "": placed
-		retried bool
+		kind     relay.Kind
+		later    relay.State // of a later call of its ordering key; "": there is none
+		other    relay.Kind  // of the later call; "": the same
+		action   string
+		workload string      // JSON; "": none
+		state    order.State // of the order; "": placed
+		retried  bool
 	}{
 		"alone":                 {kind: relay.OrderStatus, retried: true},
 		"a later one failed":    {kind: relay.OrderStatus, later: relay.Failed, retried: true},
 		"a later one was sent":  {kind: relay.OrderStatus, later: relay.Done},
 		"a later one waits":     {kind: relay.OrderStatus, later: relay.Waiting},
 		"another kind was sent": {kind: relay.StoreAction, other: relay.ItemAction, later: relay.Done, retried: true},
+		"a busy store":          {kind: relay.StoreAction, workload: `{"busy":true}`},
+		"a normal store":        {kind: relay.StoreAction, workload: `{"busy":false}`, retried: true},
 		"an acknowledgement":    {kind: relay.OrderAcknowledge, other: relay.OrderStatus, later: relay.Done},
 		"a request":             {kind: relay.InboundFetch, later: relay.Done, retried: true},
 		"an action":             {kind: relay.Action, action: action.WithMask, retried: true},
@@ -158,7 +161,8 @@ func TestOutdatedCallsAreNotSentAgain(t *testing.T) {
 			for n := range 2 {
 				queued = append(queued, outbox.Call{Business: d.business, ID: core.NewID(d.clock.Now()), Kind: c.kind,
 					OrderingKey: "key", Platform: "b", Order: id, At: d.clock.Now(),
-					Payload: fmt.Appendf(nil, `{"action":%q,"n":%d}`, c.action, n)})
+					Payload: fmt.Appendf(nil, `{"action":%q,"n":%d,"workload":%s}`, c.action, n,
+						cmp.Or(c.workload, "null"))})
 			}
 			if queued[1].Kind = cmp.Or(c.other, c.kind); c.later == "" {
 				queued = queued[:1]

@@ -91,11 +91,15 @@ RETURNING plugin_id, call, business_id, platform, request, store, about
 -- name: failed_calls
 -- The calls with the ids that failed, without outdated ones. A call is outdated if a later one of its ordering key and
 -- kind was sent or waits. So is an acknowledgement before any later call, and an action whose order has ended. A
--- completed order still allows the contact of its customer.
+-- completed order still allows the contact of its customer. A busy store is outdated too: the failure has ended it.
 SELECT calls.business_id, calls.id, calls.ordering_key, calls.kind, calls.platform, calls.order_id
 FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
 JOIN calls ON calls.business_id = wanted.business_id AND calls.id = wanted.id
 WHERE calls.state = 'failed'
+    AND (
+        calls.kind <> ?store_action
+        OR calls.payload::jsonb #> '{workload,busy}' IS DISTINCT FROM 'true'
+    )
     AND (
         calls.kind = ?inbound
         OR NOT EXISTS (

@@ -132,8 +132,8 @@ func (p Plugins) requeueCalls(ctx context.Context, tx bun.Conn, box *outbox.Outb
 		return []any{&c.Business, &c.ID, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order}
 	}, bun.SafeQuery(queries.With("failed_calls", postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "inbound": relay.InboundFetch,
-		"acknowledgement": relay.OrderAcknowledge,
-		"action":          relay.Action, "contact": action.CustomerData, "completed": order.Completed,
+		"acknowledgement": relay.OrderAcknowledge, "store_action": relay.StoreAction,
+		"action": relay.Action, "contact": action.CustomerData, "completed": order.Completed,
 		"cancelled": order.Cancelled,
 	})))
 	if err != nil || len(failed) == 0 {
