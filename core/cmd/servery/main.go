@@ -15,7 +15,7 @@ import (
 func main() {
 	pluginhost.Shim()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
+	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
 }
 

@@ -43,8 +43,9 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 		slots <- struct{}{}
 		go func() {
 			defer checks.Done()
-			if problems[i] = notChecked; ctx.Err() == nil {
-				problems[i] = guard.CheckConnection(ctx, server)
+			problems[i] = guard.CheckConnection(ctx, server)
+			if problems[i] != "" && ctx.Err() != nil {
+				problems[i] = notChecked
 			}
 			<-slots
 		}()
