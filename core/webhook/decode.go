@@ -123,7 +123,7 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 		input.Units = &units
 	}
 	if !update { // Update checks those of a change, which may omit the event type
-		input.checkHeaders(input.EventType, fail)
+		checkHeaders(input.Headers, input.EventType, fail)
 	}
 	if f.EventHeader != nil && *f.EventHeader != "" {
 		if wrong := headerNameError(*f.EventHeader); wrong != "" {
@@ -140,13 +140,7 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 	return input
 }
 
-// checkHeaders drops the headers that every delivery of the event type has anyway, because many clients send them
-// along. It checks the others.
-func (i Input) checkHeaders(event core.EventType, fail failFunc) {
-	dropDefaultHeaders(i.Headers, event)
-	checkHeaders(i.Headers, fail)
-}
-
+// dropDefaultHeaders drops the headers that every delivery has anyway. Many clients send them along.
 func dropDefaultHeaders(headers map[string]string, event core.EventType) {
 	maps.DeleteFunc(headers, func(name, value string) bool {
 		switch {
@@ -224,7 +218,9 @@ func headerNameError(name string) string {
 	return ""
 }
 
-func checkHeaders(headers map[string]string, fail failFunc) {
+// checkHeaders drops the headers that every delivery of the event type has, and checks the others.
+func checkHeaders(headers map[string]string, event core.EventType, fail failFunc) {
+	dropDefaultHeaders(headers, event)
 	if len(headers) > MaxHeaders {
 		fail("headers", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxHeaders, len(headers)))
 		return

@@ -146,7 +146,7 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 				"must stay "+string(sub.EventType)+": create another webhook for another event type")
 			return v.Err()
 		}
-		if input.checkHeaders(sub.EventType, v.AddBody); v.Any() {
+		if checkHeaders(input.Headers, sub.EventType, v.AddBody); v.Any() {
 			return v.Err()
 		}
 		return input.Apply(sub, s.Clock.Now())

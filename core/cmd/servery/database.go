@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 
@@ -31,13 +32,14 @@ type businessFlags struct {
 // Check returns all mistakes in the flags.
 func (f databaseFlags) Check() error {
 	err := f.config().Validate()
-	if _, set := os.LookupEnv("SERVERY_DATABASE_URL"); set && f.DatabaseURL == "" {
-		err = errors.Join(err,
-			errors.New("SERVERY_DATABASE_URL: must not be empty: unset it for the private PostgreSQL"))
-	}
-	if _, set := os.LookupEnv("SERVERY_SECRET_KEY"); set && f.SecretKey == "" {
-		err = errors.Join(err, errors.New("SERVERY_SECRET_KEY: must not be empty: create one with "+
-			"`openssl rand -hex 32`, or unset it for the one of the data directory"))
+	for _, v := range []struct{ name, value, instead string }{
+		{"SERVERY_DATABASE_URL", f.DatabaseURL, "unset it for the private PostgreSQL"},
+		{"SERVERY_SECRET_KEY", f.SecretKey,
+			"create one with `openssl rand -hex 32`, or unset it for the one of the data directory"},
+	} {
+		if _, set := os.LookupEnv(v.name); set && v.value == "" {
+			err = errors.Join(err, fmt.Errorf("%s: must not be empty: %s", v.name, v.instead))
+		}
 	}
 	return err
 }
