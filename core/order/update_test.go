@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 func TestUpdateSummaryNamesEachChange(t *testing.T) {
@@ -59,6 +60,21 @@ func TestUpdateKeepsStoreAndDelivery(t *testing.T) {
 	for _, state := range States() {
 		placed.State = state
 		require.Equal(t, len(state.Next()) == 0, core.CodeOf(placed.CheckUpdate()) == core.Conflict, state)
+	}
+}
+
+func TestUpdatesInEveryStateMatchTheirSchema(t *testing.T) {
+	draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
+	require.NoError(t, err)
+	relay, err := Place(draft, cafe(), id, noon)
+	require.NoError(t, err)
+	for _, state := range States() {
+		if len(state.Next()) == 0 {
+			continue // CheckUpdate rejects a change of an order that has ended
+		}
+		body, err := Updated(relay, state, Update{ChangeID: "c"}.Summarise(relay, relay))
+		require.NoError(t, err)
+		eventtest.Check(t, core.OrderUpdated, body)
 	}
 }
 
