@@ -24,12 +24,12 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	message := pluralize(len(request.Groups), "timing group") +
-		" queued; the result follows as a catalogue_timing_grp callback"
-	for _, warning := range request.Warnings {
-		message += ", warning: " + warning.Path + ": " + warning.Message
+	reply := envelope{ReferenceID: job.ID.String(), Message: pluralize(len(request.Groups), "timing group") +
+		" queued; the result follows as a catalogue_timing_grp callback"}
+	for _, warning := range request.Warnings[:min(len(request.Warnings), core.MaxFailedObjects)] {
+		reply.Warnings = append(reply.Warnings, core.Warning(warning))
 	}
-	return respondQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
+	return respondQueued(c, job, reply)
 }
 
 // listTimingGroups returns the category timings.

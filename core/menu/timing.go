@@ -131,8 +131,8 @@ func (g *TimingGroup) dropBlank(at core.Object, v *core.Violations) []Warning {
 	case 0:
 		v.Add(at, "category_ref_ids", "required", "must name a category: an empty list deletes the group")
 	}
-	path := fmt.Sprintf("timing_groups[%d].category_ref_ids", at.Index)
-	return []Warning{{path, path + " contains empty references, which are ignored"}}
+	return []Warning{{fmt.Sprintf("timing_groups[%d].category_ref_ids", at.Index),
+		"category_ref_ids contains empty references, which are ignored"}}
 }
 
 func (g *TimingGroup) check(at core.Object, v *core.Violations) {

@@ -32,7 +32,7 @@ func TestTimingGroupsAreDecodedAndNormalized(t *testing.T) {
 		}},
 	}, request.Groups)
 	require.Equal(t, []Warning{{"timing_groups[1].category_ref_ids",
-		"timing_groups[1].category_ref_ids contains empty references, which are ignored"}}, request.Warnings)
+		"category_ref_ids contains empty references, which are ignored"}}, request.Warnings)
 }
 
 func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {

@@ -1657,7 +1657,7 @@ type TwiceReferenced struct {
 	State       *string         `json:"state,omitzero"`  // State of the job, only with `wait`
 	Status      string          `json:"status"`
 	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
-	Warnings    []Warning       `json:"warnings,omitzero"` // Parts of the request that have no effect now
+	Warnings    []Warning       `json:"warnings,omitzero"` // Parts of the request that have no effect now or might be mistakes
 }
 
 // WaitOutcome: How the wait of a request with `wait` ended
@@ -1665,7 +1665,7 @@ type WaitOutcome = string
 
 // Warning is described in the API reference.
 type Warning struct {
-	Message string `json:"message"` // Why it has no effect
+	Message string `json:"message"` // Why it has no effect, or might be a mistake
 	Path    string `json:"path"`    // Field that the warning is about, such as `location_ref_id`
 }
 
