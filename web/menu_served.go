@@ -43,7 +43,7 @@ func (s *Server) getCallback(c *fiber.Ctx, _ core.Caller) error {
 		}
 		sum := sha256.Sum256(reply.Body)
 		tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-		if reply.Status == http.StatusOK && c.Get(fiber.HeaderIfNoneMatch) == tag {
+		if reply.Status == http.StatusOK && matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
 			c.Set(fiber.HeaderETag, tag)
 			return c.SendStatus(http.StatusNotModified)
 		}
