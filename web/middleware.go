@@ -49,14 +49,20 @@ func requestID(c *fiber.Ctx) string {
 	return id
 }
 
+// healthPath is the path of health, the only call that succeeds during a shutdown.
+const healthPath = "/healthz"
+
 // probePaths are requested every few seconds. They are excluded from metrics and traces, and logged at debug level.
-var probePaths = []string{"/healthz", "/readyz", "/metrics"}
+var probePaths = []string{healthPath, "/readyz", "/metrics"}
+
+// probePath returns the path of a request as in probePaths.
+func probePath(c *fiber.Ctx) string { return strings.TrimSuffix(c.Path(), "/") }
 
 // observe logs and counts every request. It renders errors itself, to see the final status.
 func (s *Server) observe(c *fiber.Ctx) error {
 	start := time.Now()
 	tracer, observer, level := s.Tracer, s.Observer.RequestHandled, slog.LevelInfo
-	if slices.Contains(probePaths, c.Path()) {
+	if slices.Contains(probePaths, probePath(c)) {
 		tracer, observer, level = nil, func(string, string, int, time.Duration) {}, slog.LevelDebug
 	}
 	ctx, span := tracer.Start(c.UserContext(), core.ServerSpan, c.Method(), "")
@@ -101,7 +107,7 @@ func (s *Server) endSpan(c *fiber.Ctx, span core.Span, path string, status int) 
 }
 
 func (s *Server) rejectWhileDraining(c *fiber.Ctx) error {
-	if s.draining.Load() && c.Path() != "/healthz" {
+	if s.draining.Load() && probePath(c) != healthPath {
 		c.Set(fiber.HeaderConnection, "close")
 		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down: resend the request",
 			RetryAfter: time.Second}

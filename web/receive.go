@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -55,12 +56,19 @@ func readBody(c *fiber.Ctx) requestBody {
 	return s
 }
 
-// streamBodies makes receive the only reader of bodies. After each request, the rest of its body is skipped or the
+// otherMethod replaces methods that fiber does not know, because it would respond to them before any middleware. No
+// route has it. OpenTelemetry names them so, too.
+const otherMethod = "_OTHER"
+
+// wrapHandler makes receive the only reader of bodies. After each request, the rest of its body is skipped or the
 // connection is closed.
-func (s *Server) streamBodies() {
+func (s *Server) wrapHandler() {
 	server := s.App.Server()
 	handle := server.Handler
 	server.Handler = func(c *fasthttp.RequestCtx) {
+		if !slices.Contains(fiber.DefaultMethods, string(c.Method())) {
+			c.Request.Header.SetMethod(otherMethod)
+		}
 		handle(c)
 		maxBytes, known := c.UserValue(localUnread).(int)
 		if !known {

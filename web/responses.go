@@ -82,7 +82,7 @@ func (s *Server) respondError(c *fiber.Ctx, err error) error {
 // acceptanceText says whether a failed request may have been accepted. A request that only reads, or that reached no
 // handler, was not accepted.
 func acceptanceText(c *fiber.Ctx) string {
-	if c.Method() == fiber.MethodGet || c.Locals(localWaiting) == true {
+	if c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead || c.Locals(localWaiting) == true {
 		return "has not accepted"
 	}
 	return "may or may not have accepted"

@@ -44,7 +44,7 @@ type handler func(c *fiber.Ctx, caller core.Caller) error
 // routes returns the route table. Paths match with and without a trailing slash, and the first match of a method wins.
 func (s *Server) routes() []route {
 	return slices.Concat(s.catalogueRoutes(), s.webhookRoutes(), s.channelRoutes(), s.orderRoutes(), []route{
-		{"GET", "/healthz", "", "", noBody, s.health},
+		{"GET", healthPath, "", "", noBody, s.health},
 		{"GET", "/readyz", "", "", noBody, s.ready},
 		{"GET", "/openapi.json", "", "", noBody, s.openAPI},
 	})
@@ -167,6 +167,9 @@ func (s *Server) mount() {
 		}
 		r.body.Bytes = min(r.body.Bytes, s.MaxBody)
 		s.App.Add(r.method, r.path, s.guard(r))
+		if r.scope == "" { // probes and monitors of URLs often send HEAD
+			s.App.Head(r.path, s.guard(r))
+		}
 		if slices.Contains(fixedPaths, r.path) {
 			s.App.All(r.path, func(c *fiber.Ctx) error {
 				c.Set(fiber.HeaderAllow, r.method)

@@ -18,7 +18,7 @@ func Starting() http.Handler {
 		w.Header().Set("X-Request-Id", core.NewID(time.Now()).String())
 		w.Header().Set("Connection", "close") // the next request must reach the hub itself
 		status, body := http.StatusOK, any(healthBody{"ok"})
-		if strings.TrimSuffix(r.URL.Path, "/") != "/healthz" {
+		if strings.TrimSuffix(r.URL.Path, "/") != healthPath {
 			w.Header().Set("Retry-After", "1")
 			status, body = http.StatusServiceUnavailable,
 				envelope{Status: "error", Message: "this server is starting: resend the request"}

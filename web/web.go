@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -305,9 +306,10 @@ func New(config Config) *Server {
 		IdleTimeout:                  config.IdleTimeout,
 		ReadTimeout:                  config.HeaderTimeout, // headerReceived replaces it after the header
 		ReadBufferSize:               16 << 10,
+		RequestMethods:               append(slices.Clone(fiber.DefaultMethods), otherMethod),
 		StreamRequestBody:            true,
 	})
-	s.streamBodies()
+	s.wrapHandler()
 	s.App.Server().HeaderReceived = s.headerReceived
 	s.App.Server().ConnState = connStateChanged
 	s.App.Use(s.identify, s.observe, s.allowOrigins, s.rejectWhileDraining, s.recoverPanic, s.rejectMalformed)
