@@ -130,12 +130,19 @@ func (c checker) within(field string, degrees *float64, limit float64) {
 	}
 }
 
-// translations checks translated names. It drops those without a language, and those of a language that an earlier one
-// has.
+// translations checks translated names. It drops those without a language, those of a language that an earlier one has,
+// and those that decodeLenient warned about.
 func (c checker) translations(list []Translation) []Translation {
+	ignored := map[string]bool{}
+	for _, warning := range c.submitted.Warnings {
+		ignored[warning.Path] = true
+	}
 	unique := list[:0]
 	for i, t := range list {
 		field := fmt.Sprintf("translations[%d]", i)
+		if ignored[field+".name"] {
+			continue
+		}
 		if strings.TrimSpace(t.Language) == "" {
 			c.warn(field+".language", core.NoLanguage)
 			continue

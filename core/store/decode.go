@@ -114,7 +114,7 @@ var optionalTexts = []string{"contact_phone", "address"}
 var platformDataTexts = []string{"url", "platform_store_id"} // likewise
 
 // decodeLenient decodes a store that could not be decoded, if it has false instead of texts, with a warning about each.
-// It returns the failure that remains.
+// It returns the failure that remains. The checker drops translations whose name was false.
 func (s *Submitted) decodeLenient(failure error) error {
 	var members map[string]jsontext.Value
 	if failure == nil || json.Unmarshal(s.Raw, &members) != nil {
@@ -122,8 +122,9 @@ func (s *Submitted) decodeLenient(failure error) error {
 	}
 	replaced := append(core.ReplaceFalseTexts(members, optionalTexts),
 		core.ReplaceFalseTextsIn(members, "platform_data", platformDataTexts)...)
+	unnamed := core.ReplaceFalseTextsIn(members, "translations", []string{"name"})
 	object, err := json.Marshal(members, json.Deterministic(true))
-	if len(replaced) == 0 || err != nil {
+	if len(replaced)+len(unnamed) == 0 || err != nil {
 		return failure
 	}
 	if failure = core.DecodeObjects([]jsontext.Value{object}, func(int) any { return &s.Object })[0]; failure != nil {
@@ -131,6 +132,10 @@ func (s *Submitted) decodeLenient(failure error) error {
 	}
 	for _, field := range replaced {
 		s.Warnings = append(s.Warnings, core.Warning{Path: field, Message: field + " " + core.FalseText})
+	}
+	for _, field := range unnamed {
+		s.Warnings = append(s.Warnings,
+			core.Warning{Path: field, Message: field + " is false, and the translation is ignored"})
 	}
 	return nil
 }

@@ -164,6 +164,21 @@ func TestFalseTextsAreReadAsEmpty(t *testing.T) {
 	}
 }
 
+func TestTranslationsWithFalseNamesAreDropped(t *testing.T) {
+	request, err := Decode([]byte(one(`"translations":[{"language":"de","name":false},{"language":"fr","name":"F"},` +
+		`{"language":"FR","name":"again"}]`)))
+	require.NoError(t, err)
+	require.Equal(t, []Translation{{"fr", "F"}}, request.Stores[0].Object.Translations)
+	require.Equal(t, []core.Warning{
+		{Path: "translations[0].name", Message: "translations[0].name is false, and the translation is ignored"},
+		{Path: "translations[2].language",
+			Message: "translations[2].language is given twice, and the first translation is used"},
+	}, request.Stores[0].Warnings)
+	request, err = Decode([]byte(one(`"translations":[{"language":"de","name":false}]`)))
+	require.NoError(t, err)
+	require.Nil(t, request.Stores[0].Object.Translations, "an empty list would delete those of the store")
+}
+
 // oneJobStorage is the Storage of a job, with a state.
 type oneJobStorage struct {
 	state  State
