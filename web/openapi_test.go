@@ -197,6 +197,8 @@ func TestOpenAPISchemasRejectInvalidResponses(t *testing.T) {
 		{"reference that is no UUID", "Accepted", object{"status": "success", "message": "ok", "reference": "17"},
 			false},
 		{"error with a reference", "Error", object{"status": "error", "message": "no", "reference": reference}, false},
+		{"webhook with a header that is null", "WebhookRequest", object{"event_type": "order_placed",
+			"url": "https://pos.example.com/", "headers": object{"X-Token": nil, "X-Shop": "7"}}, true},
 		{"invalid with an empty list", "Invalid", object{"status": "error", "message": "no", "errors": []any{}}, false},
 		{"secret of another form", "WebhookCreated",
 			object{"status": "success", "message": "ok", "webhook_id": 1, "secret": "abc"}, false},

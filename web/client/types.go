@@ -938,8 +938,9 @@ type OrderRequest struct {
 
 // OrderRequestCharges is described in the API reference.
 type OrderRequestCharges struct {
-	Title string      `json:"title"`
-	Value json.Number `json:"value"`
+	Rate  *json.Number `json:"rate,omitzero"` // Rate, passed on as it is
+	Title string       `json:"title"`
+	Value json.Number  `json:"value"`
 }
 
 // OrderRequestCustomer is described in the API reference.
