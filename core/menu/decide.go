@@ -27,12 +27,14 @@ func Decide(request Request, state State, newID func() int64) Plan {
 	d.flushMasters(Options)
 	d.flushStore(Options)
 	d.taxRates = newRateSet(taxKind, d.taxes, d.links[TaxItem],
-		activations(d.taxes, request.Taxes, func(o *TaxObject) *bool { return o.Active }, d.flush[Taxes]))
+		activations(d.taxes, request.Taxes, func(o *TaxObject) *bool { return o.Active }, d.flush[Taxes]),
+		d.flush[Taxes])
 	run(d, request.Taxes, d.taxes,
 		allItemsFirst(request.Taxes, func(o *TaxObject) []string { return o.ItemRefIDs }), d.tax)
 	d.flushMasters(Taxes)
 	d.chargeRates = newRateSet(chargeKind, d.charges, d.links[ChargeItem],
-		activations(d.charges, request.Charges, func(o *ChargeObject) *bool { return o.Active }, d.flush[Charges]))
+		activations(d.charges, request.Charges, func(o *ChargeObject) *bool { return o.Active }, d.flush[Charges]),
+		d.flush[Charges])
 	run(d, request.Charges, d.charges,
 		allItemsFirst(request.Charges, func(o *ChargeObject) []string { return o.ItemRefIDs }), d.charge)
 	d.flushMasters(Charges)

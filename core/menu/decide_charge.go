@@ -13,6 +13,9 @@ func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
 	if problem != "" {
 		return failed("%s", problem)
 	}
+	if !d.taxRates.admit(s, o.Active) {
+		return tooManyActive(Taxes)
+	}
 	r := &s.record
 	if s.isNew {
 		r.Code, r.Structure = *o.Code, *o.Structure
@@ -56,6 +59,9 @@ func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
 	sent, problem := d.resolveAssignment(o.ItemRefIDs, o.ClearItems, o.Active)
 	if problem != "" {
 		return failed("%s", problem)
+	}
+	if !d.chargeRates.admit(s, o.Active) {
+		return tooManyActive(Charges)
 	}
 	excluded, platforms := d.resolveList("excluded_platforms", o.ExcludedPlatforms)
 	resolved := *o

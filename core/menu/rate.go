@@ -10,7 +10,13 @@ type rateSet[R any] struct {
 	links        *linkSet
 	keys         map[string]*keyRates[R]
 	willBeActive map[*recordState[R]]bool // whether a stored rate will be active, if the request names it
+	active       int                      // stored rates that will be active, and new ones so far
+	counted      map[*recordState[R]]bool // the new ones
 }
+
+// maxActiveRates bounds the active taxes of a business, and its active charges, because each order is compared with all
+// of them.
+const maxActiveRates = 1000
 
 // rateKind describes taxes or charges.
 type rateKind[R any] struct {
@@ -28,13 +34,42 @@ type keyRates[R any] struct {
 }
 
 func newRateSet[R any](kind rateKind[R], records *recordSet[R], links *linkSet,
-	later map[*recordState[R]]bool) *rateSet[R] {
+	later map[*recordState[R]]bool, flush bool) *rateSet[R] {
 	r := &rateSet[R]{rateKind: kind, records: records, links: links, keys: map[string]*keyRates[R]{},
-		willBeActive: later}
+		willBeActive: later, counted: map[*recordState[R]]bool{}}
 	for _, s := range records.stored {
 		r.enter(r.of(s), s)
+		if _, named := later[s]; r.isActive(s) && (named || !flush) {
+			r.active++
+		}
 	}
 	return r
+}
+
+// admit reports whether a rate may become active, given the active field that was sent.
+func (r *rateSet[R]) admit(s *recordState[R], sent *bool) bool {
+	if s.isNew {
+		if sent != nil && !*sent || r.counted[s] {
+			return true
+		}
+		if r.active >= maxActiveRates {
+			return false
+		}
+		r.counted[s] = true
+		r.active++
+		return true
+	}
+	if r.records.ref(&s.record).Active || !r.willBeActive[s] || r.active <= maxActiveRates {
+		return true
+	}
+	delete(r.willBeActive, s)
+	r.active--
+	return false
+}
+
+// tooManyActive is the problem of a tax or charge that is not admitted.
+func tooManyActive(kind Kind) objectResult {
+	return failed("a business can have at most %d active %s: deactivate others first", maxActiveRates, kind)
 }
 
 func (r *rateSet[R]) of(s *recordState[R]) *keyRates[R] {

@@ -1,6 +1,9 @@
 package menu
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,4 +115,35 @@ func TestChargesSharingAStoredItemBothLoseIt(t *testing.T) {
 	require.Empty(t, h.chargedItems("PC_F 1 item.quantity"))
 	require.Empty(t, h.chargedItems("PC_F 2 item.quantity"))
 	require.Equal(t, []string{"tea"}, h.chargedItems("PC_F 3 item.quantity"))
+}
+
+func TestActiveChargesAndTaxesAreBounded(t *testing.T) {
+	h := newMemoryDB(t, nil, "US")
+	charge := func(value int, fields string) string {
+		return fmt.Sprintf(`{"code":"PC_F","title":"Packaging Charge","structure":{"value":%d}%s}`, value, fields)
+	}
+	tax := func(value int, fields string) string {
+		return fmt.Sprintf(`{"code":"ST_P","title":"Sales Tax","structure":{"value":%d.%03d}%s}`, value/1000, value%1000, fields)
+	}
+	for kind, object := range map[Kind]func(int, string) string{Charges: charge, Taxes: tax} {
+		send := func(flush bool, from, to int, fields string) []Outcome {
+			var objects []string
+			for value := from; value < to; value++ {
+				objects = append(objects, object(value, fields))
+			}
+			_, plan := h.send(MasterLocation, fmt.Sprintf(`{"flush_%s":%t,"%s":[%s]}`, kind, flush, kind,
+				strings.Join(objects, ",")))
+			return slices.DeleteFunc(plan.Outcomes[kind], func(o Outcome) bool { return o.Message == "" })
+		}
+		refused := send(false, 1, maxActiveRates+3, "")
+		require.Len(t, refused, 2, kind)
+		require.Equal(t, "a business can have at most 1000 active "+kind.String()+": deactivate others first",
+			refused[0].Message)
+		require.Empty(t, send(false, 5000, 5010, `,"active":false`), "inactive ones do not count")
+		require.Len(t, send(false, 5000, 5010, `,"active":true`), 10, "activated")
+		require.Empty(t, send(false, 1, 5, ""), "active already")
+		require.Empty(t, send(false, 1, 11, `,"active":false`), "deactivated")
+		require.Empty(t, send(false, 5000, 5010, `,"active":true`))
+		require.Empty(t, send(true, 7000, 8000, ""), "a flush deactivates the others")
+	}
 }

@@ -16,6 +16,7 @@ type pricer struct {
 	flags      []Flag
 	items      []Item
 	quantities map[string]int64 // quantity of each item, over all lines
+	computed   int              // charges and taxes of the lines
 }
 
 // Place prices an order. It accepts the values that the channel sent and takes missing ones from the store's menu. It
@@ -34,8 +35,14 @@ func Place(draft Draft, pricing PricingContext, id int64, at time.Time) (Relay, 
 	}
 	subtotal = pr.reconcile("order_subtotal", draft.Subtotal, subtotal)
 	pr.flagMinimum(subtotal)
-	charges := pr.charges(subtotal)
-	taxes := pr.taxes()
+	charges, err := pr.charges(subtotal)
+	if err != nil {
+		return Relay{}, err
+	}
+	taxes, err := pr.taxes()
+	if err != nil {
+		return Relay{}, err
+	}
 	details := Details{
 		ID: id, Business: pricing.Business, BusinessName: pricing.Name, Channel: pricing.Platform.EventName(),
 		Kind: draft.Kind, Created: at.UnixMilli(),

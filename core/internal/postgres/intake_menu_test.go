@@ -267,3 +267,35 @@ func TestRepeatedOrderIDReturnsTheFirstOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, order.PlaceResult{OrderID: first.OrderID, Duplicate: true}, again)
 }
+
+func TestOrderOfAHugeMenuFailsAlone(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, other := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	var groups []string
+	for n := range 205 {
+		groups = append(groups, fmt.Sprintf(
+			`{"ref_id":"g%d","title":"G","min_selectable":1,"item_ref_ids":["dal"]}`, n))
+	}
+	for _, harness := range []*menuHarness{k, other} {
+		harness.store("s1")
+		harness.send("s1", counter)
+	}
+	other.send("-1", `{"option_groups":[`+strings.Join(groups, ",")+`],"options":[{"ref_id":"mild","price":0,`+
+		`"opt_grp_ref_ids":["g0"]}]}`)
+	const items = `{"ref_id":"dal","quantity":1},{"ref_id":"naan","quantity":1}`
+	_, err := db.Bun().ExecContext(t.Context(), `UPDATE catalogue_entities
+		SET record = jsonb_set(record::jsonb, '{description}', to_jsonb(repeat('x', 33 << 20)))::json
+		WHERE business_id = ? AND name = 'naan'`, k.business)
+	require.NoError(t, err)
+
+	intake := newIntake(t, db)
+	_, failures := pgtest.PlaceBatch(t.Context(), intake, k.arrival("1", "web", items, ""),
+		other.arrival("1", "web", items, ""), k.arrival("2", "web", items, ""))
+	require.NoError(t, failures[1])
+	for _, n := range []int{0, 2} {
+		require.Equal(t, core.Invalid, core.CodeOf(failures[n]))
+		require.ErrorContains(t, failures[n], "items are too many for this menu")
+	}
+	reading := other.placeOrder(intake, other.arrival("2", "web", items, ""))
+	require.LessOrEqual(t, len(reading.Flags), 200, "so many groups are compared at most")
+}

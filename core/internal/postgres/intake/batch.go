@@ -33,6 +33,8 @@ type intakeBatch struct {
 	placed   []*placedOrder    // in key order
 	rejected []int             // rejected arrivals; a repeat of an existing order still succeeds
 	outdated []core.BusinessID // businesses whose cached values were out of date
+
+	entryBytes map[core.BusinessID]int // of the items and options that were read
 }
 
 // orderKey identifies an order.
@@ -104,6 +106,11 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 	case setting.Store.ID == 0:
 		return nil, core.NoSuch("store_ref_id", postgres.Quoted(string(a.Draft.StoreRefID)),
 			"there is no store with this ref_id")
+	case b.tooLarge(a.Business):
+		var v core.Violations
+		v.AddBody("items", "limit", fmt.Sprintf("are too many for this menu: their options, option groups, taxes and "+
+			"charges take more than %d MiB", maxEntryBytes>>20))
+		return nil, v.Err()
 	}
 	relay, err := order.Place(a.Draft, setting.PricingContext, id, now)
 	if err != nil {

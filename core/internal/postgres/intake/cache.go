@@ -9,15 +9,18 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// maxCacheEntries bounds the menus and entries of the cache: some tens of megabytes.
-const maxCacheEntries = 100_000
+// maxCacheBytes bounds the cache. A menu, an entry, a tax and a charge take entryBytes in addition to what is stored.
+const (
+	maxCacheBytes = 64 << 20
+	entryBytes    = 512
+)
 
 // menuCache caches parts of menus by their versions. Both may be out of date: the versions come from cached settings,
 // and an entry is read later, without a transaction. Only the check in the statement place makes their use safe.
 type menuCache struct {
 	mu    sync.Mutex
 	menus map[cachedMenuKey]*cachedMenu
-	size  int
+	bytes int
 }
 
 // cachedMenuKey identifies a store's menu on a platform.
@@ -37,6 +40,7 @@ type menuVersions struct {
 type cachedMenu struct {
 	versions        menuVersions
 	cache           *menuCache
+	bytes           int
 	entries         map[entryName]menuEntry
 	taxesAndCharges *taxesAndCharges // nil: not read yet
 	hours           parsedHours
@@ -81,10 +85,10 @@ func (p *menuCache) menu(key cachedMenuKey, versions menuVersions) *cachedMenu {
 	found := p.menus[key]
 	if found == nil || found.versions != versions {
 		if found != nil {
-			p.size -= 1 + len(found.entries)
+			p.bytes -= found.bytes
 		}
 		found = &cachedMenu{versions: versions, cache: p, entries: map[entryName]menuEntry{}}
-		p.grow()
+		p.grow(found, entryBytes)
 		if p.menus == nil {
 			p.menus = map[cachedMenuKey]*cachedMenu{}
 		}
@@ -93,11 +97,13 @@ func (p *menuCache) menu(key cachedMenuKey, versions menuVersions) *cachedMenu {
 	return found
 }
 
-// grow counts one more entry and empties a full cache.
-func (p *menuCache) grow() {
-	if p.size++; p.size > maxCacheEntries {
-		p.menus, p.size = nil, 1
+// grow counts more bytes of a menu. It first empties a full cache.
+func (p *menuCache) grow(menu *cachedMenu, bytes int) {
+	if p.bytes+bytes > maxCacheBytes {
+		p.menus, p.bytes = nil, 0
 	}
+	menu.bytes += bytes
+	p.bytes += bytes
 }
 
 func (s *cachedMenu) get(name entryName) (menuEntry, bool) {
@@ -107,14 +113,15 @@ func (s *cachedMenu) get(name entryName) (menuEntry, bool) {
 	return d, known
 }
 
-func (s *cachedMenu) put(name entryName, d menuEntry) {
+// put adds an entry that takes about so many bytes.
+func (s *cachedMenu) put(name entryName, d menuEntry, bytes int) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
 	if _, known := s.entries[name]; known {
 		return
 	}
 	s.entries[name] = d
-	s.cache.grow()
+	s.cache.grow(s, entryBytes+bytes)
 }
 
 // openingHours returns the opening hours of the store. It parses them only when they change.
@@ -150,4 +157,5 @@ func (s *cachedMenu) putTaxesAndCharges(l *taxesAndCharges) {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
 	s.taxesAndCharges = l
+	s.cache.grow(s, entryBytes*(len(l.taxes)+len(l.charges)))
 }

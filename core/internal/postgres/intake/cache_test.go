@@ -13,7 +13,7 @@ func TestMenuCacheIsVersionedAndBounded(t *testing.T) {
 	var p menuCache
 	key := cachedMenuKey{business: 1, store: 2}
 	dal := entryName{ref: "dal"}
-	p.menu(key, menuVersions{"a", 1, 1}).put(dal, menuEntry{item: &order.MenuItem{ID: 7}})
+	p.menu(key, menuVersions{"a", 1, 1}).put(dal, menuEntry{item: &order.MenuItem{ID: 7}}, 100)
 	found, known := p.menu(key, menuVersions{"a", 1, 1}).get(dal)
 	require.True(t, known)
 	require.EqualValues(t, 7, found.item.ID)
@@ -21,15 +21,19 @@ func TestMenuCacheIsVersionedAndBounded(t *testing.T) {
 		_, known = p.menu(key, versions).get(dal)
 		require.False(t, known, "of another version nothing is known")
 	}
-	require.Equal(t, 1, p.size, "the menu alone")
-	for n := range 2 * maxCacheEntries {
-		p.menu(cachedMenuKey{store: int64(n % 100)}, menuVersions{}).put(entryName{ref: fmt.Sprint(n)}, menuEntry{})
-		require.LessOrEqual(t, p.size, maxCacheEntries)
+	require.Equal(t, entryBytes, p.bytes, "the menu alone")
+	const large = 1 << 20
+	for n := range 2 * maxCacheBytes / large {
+		p.menu(cachedMenuKey{store: int64(n % 100)}, menuVersions{}).put(entryName{ref: fmt.Sprint(n)}, menuEntry{}, large)
+		require.LessOrEqual(t, p.bytes, maxCacheBytes)
 	}
-	size := 0
+	bytes := 0
 	for _, s := range p.menus {
-		size += 1 + len(s.entries)
+		bytes += s.bytes
 	}
-	require.LessOrEqual(t, size, maxCacheEntries)
-	require.Positive(t, size)
+	require.LessOrEqual(t, bytes, p.bytes)
+	require.Positive(t, bytes)
+	p.menu(key, menuVersions{}).put(dal, menuEntry{}, 2*maxCacheBytes)
+	p.menu(key, menuVersions{})
+	require.LessOrEqual(t, p.bytes, maxCacheBytes, "an entry that exceeds the bound is forgotten")
 }

@@ -111,6 +111,7 @@ LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id =
 -- name: read_menu_entries
 -- Items and options of businesses at stores, with whether a category of the item, or its parent, is inactive. The
 -- groups are those of an item, or nested under an option. The last column holds the groups that contain an option.
+-- At most 200 groups are read in both cases, so that a huge menu does not delay other orders.
 SELECT
     entity.business_id,
     wanted.store,
@@ -181,6 +182,7 @@ SELECT
             SELECT to_id
             FROM menu_links
             WHERE entity.kind = 3 AND business_id = entity.business_id AND relation = 3 AND from_id = entity.id
+            LIMIT 200
         ) link
         JOIN catalogue_entities option_group
             ON option_group.business_id = entity.business_id AND option_group.kind = 2 AND option_group.id = link.id
@@ -192,6 +194,7 @@ SELECT
             AND link.business_id = entity.business_id
             AND link.relation = 2
             AND link.from_id = entity.id
+        LIMIT 200
     )
 FROM unnest(?businesses::bigint[], ?stores::bigint[], ?kinds::smallint[], ?refs::text[])
     AS wanted (business, store, kind, ref)

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,14 +19,47 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
+// What is read of menus is bounded: the items and options of one statement, and the bytes for the orders of a business
+// in one batch. So an order of a huge menu does not delay or fail those of others.
+const (
+	entriesPerRead = 500
+	maxEntryBytes  = 32 << 20
+)
+
 // readEntries reads items and options for the contexts that need them.
 func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
-	if len(named) == 0 {
-		return nil
+	keys := slices.SortedFunc(maps.Keys(named), func(a, b entryKey) int {
+		return cmp.Compare(a.business, b.business)
+	})
+	for part := range slices.Chunk(keys, entriesPerRead) {
+		part = slices.DeleteFunc(part, func(key entryKey) bool { return b.tooLarge(key.business) })
+		if len(part) == 0 {
+			continue
+		}
+		if err := b.readSome(part, named); err != nil {
+			return err
+		}
 	}
+	for key, settings := range named { // also cache missing entities
+		for _, s := range settings {
+			if !b.tooLarge(key.business) {
+				s.menu.put(key.entryName, menuEntry{}, 0)
+			}
+		}
+	}
+	return nil
+}
+
+// tooLarge reports whether the items and options of a business's orders exceed their bound.
+func (b *intakeBatch) tooLarge(business core.BusinessID) bool {
+	return b.entryBytes[business] > maxEntryBytes
+}
+
+// readSome reads items and options, and removes those that exist from named.
+func (b *intakeBatch) readSome(keys []entryKey, named map[entryKey][]*orderContext) error {
 	var businesses, stores, kinds []int64
 	var refs []string
-	for key := range named {
+	for _, key := range keys {
 		kind := menu.Items
 		if key.option {
 			kind = menu.Options
@@ -50,20 +84,18 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 			pgdialect.Array(&stored.inGroups)); err != nil {
 			return fmt.Errorf("reading menus: %w", err)
 		}
+		if b.entryBytes[key.business] += stored.size(); b.tooLarge(key.business) {
+			continue
+		}
 		for _, s := range named[key] {
 			d, err := stored.onPlatform(s.Platform, key.option)
 			if err != nil {
 				return fmt.Errorf("reading stored record %d: %w", stored.id, err)
 			}
-			s.menu.put(key.entryName, d)
+			s.menu.put(key.entryName, d, stored.size())
 			s.add(key.entryName, d)
 		}
 		delete(named, key)
-	}
-	for key, settings := range named { // also cache missing entities
-		for _, s := range settings {
-			s.menu.put(key.entryName, menuEntry{})
-		}
 	}
 	return rows.Err()
 }
@@ -79,6 +111,11 @@ type storedEntry struct {
 	blocked          []string // platforms with findings against the item
 	groups           []byte   // of the item, or nested under the option; nil: none
 	inGroups         []int64  // the groups that contain the option
+}
+
+// size returns about how many bytes the item or option takes.
+func (d storedEntry) size() int {
+	return len(d.record) + len(d.content) + len(d.groups) + 8*(len(d.namedBy)+len(d.inGroups))
 }
 
 // onPlatform returns the item or option with the values of a platform.

@@ -68,7 +68,7 @@ func (s *orderContext) add(name entryName, d menuEntry) {
 // read reads the contexts of the orders. The number of statements does not grow with the number of
 // orders.
 func (b *intakeBatch) read() error {
-	b.contexts = map[contextKey]*orderContext{}
+	b.contexts, b.entryBytes = map[contextKey]*orderContext{}, map[core.BusinessID]int{}
 	for i := range b.arrivals {
 		b.contexts[contextKeyOf(&b.arrivals[i])] = nil
 	}
