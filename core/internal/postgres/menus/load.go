@@ -24,6 +24,7 @@ type MenuLoader struct {
 	preview  bool  // for a dry run, which reports what a request would do
 	// decoding, if set, decodes rows while the database sends the next ones.
 	decoding *errgroup.Group
+	bound    *menuBound // of a whole menu
 }
 
 // decodeLater runs work in the group decoding, or at once if that is nil.
@@ -53,7 +54,19 @@ type entityRow struct {
 // rows reads the result of a query by COPY. A menu is tens of thousands of rows, and the
 // driver's own protocol costs several times as much per row.
 func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgres.CopyRow)) error {
-	if err := postgres.CopyOut(l.Ctx, l.Tx, query, args, visit); err != nil {
+	bounded := visit
+	if l.bound != nil {
+		bounded = func(row postgres.CopyRow) {
+			if l.bound.admit(l.Ctx, row) {
+				visit(row)
+			}
+		}
+	}
+	err := postgres.CopyOut(l.Ctx, l.Tx, query, args, bounded)
+	if err == nil && l.bound != nil {
+		err = l.bound.err
+	}
+	if err != nil {
 		return fmt.Errorf("reading %s: %w", what, err)
 	}
 	return nil
@@ -219,7 +232,8 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 
 func allRows() (string, []any) { return "true", nil }
 
-// menu reads a whole menu, starting with the records that take longest to decode.
+// menu reads a whole menu, starting with the records that take longest to decode. It returns Conflict if the menu is
+// larger than maxMenu.
 func (l *MenuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
 		func() error { return load(l, &m.Options, optionRecords, "true") },
@@ -231,7 +245,8 @@ func (l *MenuLoader) menu() (m menu.Menu, err error) {
 		func() error { return load(l, &m.Taxes, taxRecords, "true") },
 		func() error { return load(l, &m.Charges, chargeRecords, "true") },
 	}
-	l.decoding = new(errgroup.Group)
+	l.decoding, l.bound = new(errgroup.Group), new(menuBound)
+	defer l.bound.release()
 	for _, step := range steps {
 		if err = step(); err != nil {
 			break

@@ -33,8 +33,11 @@ type MenuSource struct {
 	cache []catalogue // the most recently used is last
 }
 
-// maxCatalogues is the number of cached catalogues, each at most some tens of megabytes.
-const maxCatalogues = 4
+// The bounds of the cached catalogues: their number, and the bytes of their rows if there are several.
+const (
+	maxCatalogues     = 4
+	maxCatalogueBytes = 4 * largeMenu
+)
 
 // catalogue is the master catalogue of a business. A server that lost transactions uses versions again, in another
 // epoch.
@@ -43,6 +46,7 @@ type catalogue struct {
 	version  int64
 	epoch    string
 	menu     menu.Menu
+	bytes    int
 }
 
 // NewMenuSource returns a MenuSource that uses db.
@@ -199,12 +203,16 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.TimingsTable.Current()); err != nil {
 			return read, err
 		}
-		c = catalogue{business, version, epoch, read}
-	}
-	if len(m.cache) == maxCatalogues {
-		m.cache = slices.Delete(m.cache, 0, 1)
+		c = catalogue{business, version, epoch, read, loader.bound.bytes}
 	}
 	m.cache = append(m.cache, c)
+	bytes := 0
+	for i, kept := range slices.Backward(m.cache) {
+		if bytes += kept.bytes; i < len(m.cache)-1 && bytes > maxCatalogueBytes || i < len(m.cache)-maxCatalogues {
+			m.cache = slices.Delete(m.cache, 0, i+1)
+			break
+		}
+	}
 	return c.menu, nil
 }
 
