@@ -123,7 +123,8 @@ func TestActiveChargesAndTaxesAreBounded(t *testing.T) {
 		return fmt.Sprintf(`{"code":"PC_F","title":"Packaging Charge","structure":{"value":%d}%s}`, value, fields)
 	}
 	tax := func(value int, fields string) string {
-		return fmt.Sprintf(`{"code":"ST_P","title":"Sales Tax","structure":{"value":%d.%03d}%s}`, value/1000, value%1000, fields)
+		return fmt.Sprintf(`{"code":"ST_P","title":"Sales Tax","structure":{"value":%d.%03d}%s}`,
+			value/1000, value%1000, fields)
 	}
 	for kind, object := range map[Kind]func(int, string) string{Charges: charge, Taxes: tax} {
 		send := func(flush bool, from, to int, fields string) []Outcome {

@@ -22,8 +22,8 @@ func (pr *pricer) tooManyComputed() error {
 		return nil
 	}
 	var v core.Violations
-	v.AddBody("items", "limit", fmt.Sprintf("must have at most %d charges and taxes by the menu: send charges and taxes, "+
-		"or fewer items", maxComputed))
+	v.AddBody("items", "limit", fmt.Sprintf("must have at most %d charges and taxes by the menu: "+
+		"send charges and taxes, or fewer items", maxComputed))
 	return v.Err()
 }
 

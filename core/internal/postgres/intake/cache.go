@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// maxCacheBytes bounds the cache. A menu, an entry, a tax and a charge take entryBytes in addition to what is stored.
+// maxCacheBytes bounds the cache. Each menu, entry, tax and charge takes entryBytes beside its stored content.
 const (
 	maxCacheBytes = 64 << 20
 	entryBytes    = 512

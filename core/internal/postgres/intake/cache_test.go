@@ -24,7 +24,8 @@ func TestMenuCacheIsVersionedAndBounded(t *testing.T) {
 	require.Equal(t, entryBytes, p.bytes, "the menu alone")
 	const large = 1 << 20
 	for n := range 2 * maxCacheBytes / large {
-		p.menu(cachedMenuKey{store: int64(n % 100)}, menuVersions{}).put(entryName{ref: fmt.Sprint(n)}, menuEntry{}, large)
+		p.menu(cachedMenuKey{store: int64(n % 100)}, menuVersions{}).
+			put(entryName{ref: fmt.Sprint(n)}, menuEntry{}, large)
 		require.LessOrEqual(t, p.bytes, maxCacheBytes)
 	}
 	bytes := 0

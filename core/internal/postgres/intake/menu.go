@@ -19,8 +19,8 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// What is read of menus is bounded: the items and options of one statement, and the bytes for the orders of a business
-// in one batch. So an order of a huge menu does not delay or fail those of others.
+// One statement reads a bounded number of items and options. The orders of a business in one batch read a bounded
+// number of bytes. So an order of a huge menu does not delay or fail those of other businesses.
 const (
 	entriesPerRead = 500
 	maxEntryBytes  = 32 << 20

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much memory. A large menu is read
-// while no other large one is.
+// The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much. Large menus are read
+// one at a time.
 const (
 	largeMenu = 16 << 20
 	maxMenu   = 128 << 20
