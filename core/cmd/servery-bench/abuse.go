@@ -47,7 +47,7 @@ func measureAbuse(r *run) {
 	a.takeOrders(0)
 	a.quiet = processorSeconds() - before
 	for _, kind := range hostile.Kinds() {
-		if !r.selected(row{name: abuseFigure(kind)}) {
+		if !r.selected(figures.Figure{Name: abuseFigure(kind)}) {
 			continue
 		}
 		if err := attempt(func() { a.measure(kind) }); err != nil { // the others are measured

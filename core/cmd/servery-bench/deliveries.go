@@ -296,12 +296,10 @@ func measureThousand(r *run) {
 	thousand.Noted(each, len(c.members), failed, hung)
 }
 
-var endpointGrowth = growth{"deliveries/endpoints", []int{1, 10, 100, 1000}, 0}
-
 // measureEndpointGrowth drains the same number of deliveries to ever more endpoints.
 func measureEndpointGrowth(r *run) {
 	c, n := r.openCrowd(), pick(r.Quick, 10000, 3000)
-	for _, figure := range endpointGrowth.measure(r, pick(r.Quick, 3, 1), func(endpoints int) func() float64 {
+	for _, figure := range r.grow(0, pick(r.Quick, 3, 1), func(endpoints int) func() float64 {
 		return func() float64 {
 			c.fill(n, endpoints)
 			return c.drain(n)

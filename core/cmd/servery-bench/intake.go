@@ -83,28 +83,23 @@ func measureMenu(r *run) {
 	r.add("menu/memory", peak(f.hub))
 }
 
-var (
-	storeGrowth = growth{"stores/growth", []int{50, 200, 800, 2000, requests.MaxStores}, 2}
-	menuGrowth  = growth{"menu/growth", []int{100, 400, 1600, 6000, 12000}, 2}
-)
-
 func measureStoreGrowth(r *run) {
-	r.openHub().grow(storeGrowth, storesPath, "US", func(n int) ([]byte, int) {
+	r.openHub().growRequests(storesPath, "US", func(n int) ([]byte, int) {
 		return must(requests.Stores(r.Stores, n)), n
 	})
 }
 
 func measureMenuGrowth(r *run) {
-	r.openHub().grow(menuGrowth, masterPath, "IN", func(n int) ([]byte, int) {
+	r.openHub().growRequests(masterPath, "IN", func(n int) ([]byte, int) {
 		rows := requests.NewMenu(n)
 		return requests.Encode(rows), rows.Size()
 	})
 }
 
-// grow posts ever larger requests to fresh businesses, and adds the cost of an object in each.
-func (f *fixture) grow(g growth, path, country string, request func(size int) (body []byte, objects int)) {
+// growRequests posts ever larger requests to fresh businesses, and adds the cost of an object in each.
+func (f *fixture) growRequests(path, country string, request func(size int) (body []byte, objects int)) {
 	var counts []int
-	for i, figure := range g.measure(f.run, pick(f.Quick, 7, 3), func(size int) func() float64 {
+	for i, figure := range f.grow(2, pick(f.Quick, 7, 3), func(size int) func() float64 {
 		body, objects := request(size)
 		counts = append(counts, objects)
 		return func() float64 {

@@ -1,6 +1,6 @@
 // Command servery-bench measures the hub: intake of requests, rate and latency of deliveries, lateness of retries, and
 // the cost of an idle hub. Each figure has a floor that the same run measured on the same machine: the least cost of
-// the work without the hub. The file table.go lists all figures.
+// the work without the hub. The file table.yaml lists all figures.
 //
 // It starts a private PostgreSQL with full durability. Figures of the whole hub use the built program. It connects to
 // this machine only.
@@ -114,7 +114,7 @@ func (c *measureCommand) Run(ctx context.Context) error {
 		for _, m := range measurements() {
 			if slices.ContainsFunc(m.rows, r.selected) && ctx.Err() == nil {
 				took := timed(func() { all.Figures = append(all.Figures, r.bench.measure(ctx, m)...) })
-				fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", m.rows[0].name, took/1000)
+				fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", m.rows[0].Name, took/1000)
 			}
 		}
 		verify(!errors.Is(ctx.Err(), context.Canceled), "%w", ctx.Err()) // half a table means nothing
@@ -144,9 +144,9 @@ func (r *run) startDatabase() {
 	r.Cleanup(func() { _ = r.admin.Close() })
 }
 
-func (b *bench) selected(one row) bool {
+func (b *bench) selected(one figures.Figure) bool {
 	return len(b.Only) == 0 ||
-		slices.ContainsFunc(b.Only, func(prefix string) bool { return strings.HasPrefix(one.name, prefix) })
+		slices.ContainsFunc(b.Only, func(prefix string) bool { return strings.HasPrefix(one.Name, prefix) })
 }
 
 // report prints the table, writes the files that were asked for, and fails if a figure does.

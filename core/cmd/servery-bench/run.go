@@ -57,13 +57,13 @@ func (b *bench) measure(ctx context.Context, m measurement) (measured []figures.
 		failed = err.Error()
 	}
 	for _, one := range m.rows {
-		f := r.figures[one.name]
+		f := r.figures[one.Name]
 		switch {
 		case f != nil:
 			f.Evaluate()
 			measured = append(measured, *f)
 		case b.selected(one):
-			measured = append(measured, figures.Figure{Name: one.name, Error: cmp.Or(failed, "not measured")})
+			measured = append(measured, figures.Figure{Name: one.Name, Error: cmp.Or(failed, "not measured")})
 		}
 	}
 	return measured
@@ -71,12 +71,11 @@ func (b *bench) measure(ctx context.Context, m measurement) (measured []figures.
 
 // add adds the figure of a row.
 func (r *run) add(name string, rounds ...float64) *figures.Figure {
-	i := slices.IndexFunc(r.rows, func(one row) bool { return one.name == name })
+	i := slices.IndexFunc(r.rows, func(one figures.Figure) bool { return one.Name == name })
 	verify(i >= 0, "%s is no row of this measurement", name)
-	of := r.rows[i]
-	f := &figures.Figure{Name: of.name, Unit: of.unit, Target: of.target, Note: of.note}
+	f := r.rows[i]
 	r.figures[name] = f.Measure(rounds...)
-	return f
+	return &f
 }
 
 // alternate adds a figure with its floor. It measures both in each round.
@@ -112,7 +111,7 @@ func (r *run) Context() context.Context { return r.ctx }
 func (r *run) Failed() bool             { return false }
 func (r *run) Fatal(args ...any)        { r.Errorf("%s", fmt.Sprint(args...)) }
 func (r *run) Helper()                  {}
-func (r *run) Name() string             { return r.rows[0].name }
+func (r *run) Name() string             { return r.rows[0].Name }
 
 // Errorf ends the measurement (testing.TB).
 func (r *run) Errorf(format string, args ...any) {
@@ -220,36 +219,17 @@ func latencies(all []sent, arrivals map[string][]Arrival) (whole, after []float6
 	return whole, after
 }
 
-// growth is the same work in several sizes. The largest is compared with that at the index floor.
-type growth struct {
-	name  string
-	sizes []int
-	floor int
-}
-
-// sized is the name of the figure of a size.
-func (g growth) sized(size int) string { return fmt.Sprintf("%s %d", g.name, size) }
-
-// rows are those of the sizes. The last one has the target.
-func (g growth) rows(unit, target, note string) (rows []row) {
-	for _, size := range g.sizes {
-		rows = append(rows, row{g.sized(size), unit, "", note})
-	}
-	last := &rows[len(rows)-1]
-	last.target, last.note = target, note+"; floor: "+rows[g.floor].name
-	return rows
-}
-
-// measure adds the figures of the sizes, in their order. The first round does not count.
-func (g growth) measure(r *run, rounds int, work func(size int) func() float64) (grown []*figures.Figure) {
+// grow measures the same work in the sizes of the rows, and adds their figures. The largest is compared with that at
+// the index floor. The first round does not count.
+func (r *run) grow(floor, rounds int, work func(size int) func() float64) (grown []*figures.Figure) {
 	var parts []func() float64
-	for _, size := range g.sizes {
-		parts = append(parts, work(size))
+	for _, one := range r.rows {
+		parts = append(parts, work(int(one.At)))
 	}
 	values := inTurn(1+rounds, parts...)
-	for i, size := range g.sizes {
-		grown = append(grown, r.add(g.sized(size), values[i][1:]...).Sized(size))
+	for i, one := range r.rows {
+		grown = append(grown, r.add(one.Name, values[i][1:]...))
 	}
-	grown[len(grown)-1].Against(values[g.floor][1:])
+	grown[len(grown)-1].Against(values[floor][1:])
 	return grown
 }

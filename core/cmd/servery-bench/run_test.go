@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/figures"
+	"github.com/servery-hub/servery/core/internal/hostile"
 )
 
 func TestFailureEndsAMeasurementAndCleansUp(t *testing.T) {
@@ -20,7 +21,8 @@ func TestFailureEndsAMeasurementAndCleansUp(t *testing.T) {
 		r.add("first", 1).Noted(5)
 		inParallel(10, 2, func(i int) { verify(i < 5, "piece %d failed", 5) })
 		r.add("second", 1)
-	}, []row{{"first", ms, "< 2 ms", "of %d"}, {"second", ms, "", ""}}})
+	}, []figures.Figure{{Name: "first", Unit: "ms", Target: "< 2 ms", Note: "of %d"},
+		{Name: "second", Unit: "ms"}}})
 	require.Equal(t, "ba", cleaned)
 	require.Len(t, got, 2)
 	require.Equal(t, "first 1.00 of 5 true", fmt.Sprintf("%s %.2f %s %t", got[0].Name, got[0].Measured, got[0].Note,
@@ -31,7 +33,7 @@ func TestFailureEndsAMeasurementAndCleansUp(t *testing.T) {
 func TestFailureOfAFixtureEndsTheMeasurement(t *testing.T) {
 	got := new(bench).measure(t.Context(), measurement{func(r *run) {
 		require.NoError(r, errors.New("no database"))
-	}, []row{{name: "row"}}})
+	}, []figures.Figure{{Name: "row"}}})
 	require.Len(t, got, 1)
 	require.Contains(t, got[0].Error, "no database")
 	require.NotContains(t, got[0].Error, "\n", "it is a line of the table")
@@ -43,7 +45,7 @@ func TestOnlyFlagSelectsMeasurements(t *testing.T) {
 		if only != "" {
 			b.Only = []string{only}
 		}
-		require.Equal(t, want, b.selected(row{name: "stores/job created"}), only)
+		require.Equal(t, want, b.selected(figures.Figure{Name: "stores/job created"}), only)
 	}
 }
 
@@ -85,15 +87,19 @@ func TestLatenciesEndWithTheFirstArrival(t *testing.T) {
 func TestTableHasTheFiguresOfThePage(t *testing.T) {
 	last, err := figures.Read("../../../deploy/bench.json")
 	require.NoError(t, err)
-	declared := map[string]row{}
+	declared := map[string]figures.Figure{}
 	for _, m := range measurements() {
+		require.NotEmpty(t, m.rows)
 		for _, one := range m.rows {
-			require.NotContains(t, declared, one.name)
-			declared[one.name] = one
+			require.NotContains(t, declared, one.Name)
+			declared[one.Name] = one
 		}
+	}
+	for _, kind := range hostile.Kinds() {
+		require.Contains(t, declared, abuseFigure(kind))
 	}
 	for _, f := range last.Figures {
 		require.Contains(t, declared, f.Name)
-		require.Equal(t, f.Unit, declared[f.Name].unit, f.Name)
+		require.Equal(t, f.Unit, declared[f.Name].Unit, f.Name)
 	}
 }
