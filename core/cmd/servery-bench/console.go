@@ -29,47 +29,27 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// pageQueries are the queries of pages. A page that is not listed is read once, without a query. A parameter other than
-// :business is the id in consoleIDs.
-var pageQueries = map[string][]string{
-	"search/":           {"?q=dish", "?q=no+such+thing", "?q=W-12"},
-	"problems/":         {"", "?state=any"},
-	"b/:business/grid/": {"", "?state=closed"},
-	"b/:business/deliveries/": {"", "?state=failed", "?state=delivered", "?event=order_placed",
-		"?of=failed&sort=failed", "?status=503"},
-	"b/:business/deliveries/resend/":    {"?webhook=:webhook"},
-	"b/:business/orders/":               {"", "?state=Placed", "?platform=web"},
-	"b/:business/calls/":                {"", "?state=failed"},
-	"b/:business/jobs/":                 {"", "?kind=menu", "?state=failed"},
-	"b/:business/stores/":               {"", "?text=a", "?state=no_items"},
-	"b/:business/stores/:id/menu/":      {"?platform=market"},
-	"b/:business/stores/:id/menu/diff/": {"?platform=market&after=response"},
-	"b/:business/items/":                {"", "?text=dish", "?problem=rule"},
-	"b/:business/items/:id/":            {"", "?platform=market", "?reason=live"},
-	"b/:business/history/:id/diff/":     {"?at=0"},
-	"b/:business/history/:id/restore/":  {"?at=0"},
-	"b/:business/settings/platform/":    {"?name=market"},
-	"b/:business/audit/":                {"", "?object=store/1"},
-}
-
-// unmeasuredPages are routes that are not measured, with the reason.
-var unmeasuredPages = map[string]string{
-	"b/:business/settings/login/":      "needs a plugin with a login",
-	"b/:business/settings/login/done/": "follows a login at an aggregator",
-	"platform-login/":                  "an aggregator redirects to it",
-}
-
-// consoleRoutes returns the paths of all pages of the console, below its root.
-func consoleRoutes() (paths []string) {
+// consoleRoutes returns the routes of all pages of the console to measure, below its root, with their queries.
+func consoleRoutes() (routes []string) {
+	var queries map[string][]string
+	decode("pages.yaml", &queries)
 	for _, page := range adminui.New(adminui.Config{Database: struct{ adminui.Database }{}}).Pages() {
 		for _, r := range page.Routes {
-			isFile, isStream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
-			if r.Method == http.MethodGet && !isFile && !isStream {
-				paths = append(paths, strings.TrimPrefix(r.Path, shell.Root))
+			path, isPage := strings.TrimPrefix(r.Path, shell.Root), strings.HasSuffix(r.Path, "/")
+			if r.Method != http.MethodGet || !isPage || strings.HasPrefix(r.Path, shell.LivePath) {
+				continue
 			}
+			if _, listed := queries[path]; !listed {
+				queries[path] = []string{""}
+			}
+			for _, query := range queries[path] {
+				routes = append(routes, path+query)
+			}
+			delete(queries, path)
 		}
 	}
-	return paths
+	verify(len(queries) == 0, "pages.yaml lists pages that do not exist: %v", queries)
+	return routes
 }
 
 // Bounds of a page.
@@ -146,17 +126,9 @@ var nextPage = regexp.MustCompile(`href="([^"]*)" rel="next"`)
 // pages are the pages to measure, with the second pages of lists. Each has been requested once.
 func (e *engine) pages() (pages []*page) {
 	var paths []string
+	ids := e.pageIDs()
 	for _, route := range consoleRoutes() {
-		if unmeasuredPages[route] != "" {
-			continue
-		}
-		queries, ok := pageQueries[route]
-		if !ok {
-			queries = []string{""}
-		}
-		for _, query := range queries {
-			paths = append(paths, shell.Root+e.consolePath(route+query))
-		}
+		paths = append(paths, shell.Root+e.consolePath(route, ids))
 	}
 	for i := 0; i < len(paths); i++ {
 		body := e.send(paths[i], "", nil)
@@ -169,46 +141,28 @@ func (e *engine) pages() (pages []*page) {
 	return pages
 }
 
-// parameter is a parameter of a route other than that of the business.
-var parameter = regexp.MustCompile(`:\w+`)
-
-// listOf matches what consoleIDs has of a route: its list, and whether that is one of a business.
-var listOf = regexp.MustCompile(`^(b/)?(?::business/)?([^/]*)`)
-
-// consoleKey returns the list of a route in consoleIDs.
-func consoleKey(route string) string {
-	found := listOf.FindStringSubmatch(route)
-	return found[1] + found[2]
+// pageIDs returns the ids in the paths of pages, by the part of the path before them.
+func (e *engine) pageIDs() map[string]string {
+	var all []struct{ Path, ID string }
+	check(e.sql.NewRaw(queries.With("page_ids", postgres.Args{"business": e.business})).Scan(e.ctx, &all))
+	ids := map[string]string{}
+	for _, one := range all {
+		ids[one.Path] = one.ID
+	}
+	return ids
 }
+
+// ofObject has the parts of a path before and after the id of an object.
+var ofObject = regexp.MustCompile(`^([^:]*):\w+(.*)$`)
 
 // consolePath fills in the parameters of a route.
-func (e *engine) consolePath(route string) string {
-	key, path := consoleKey(route), strings.Replace(route, ":business", fmt.Sprint(e.business), 1)
-	return parameter.ReplaceAllStringFunc(path, func(name string) (id string) {
-		if name == ":webhook" {
-			key = "b/webhooks"
-		}
-		e.scan([]any{&id}, consoleIDs[key], e.business)
-		return id
-	})
-}
-
-// consoleIDs are the queries of an object of each list, by its path. Those of one business begin with b/.
-var consoleIDs = map[string]string{
-	"audit":        `SELECT id FROM audit WHERE business_id = 0 LIMIT 1`,
-	"plugins":      `SELECT id FROM plugins LIMIT 1`,
-	"users":        `SELECT id FROM users LIMIT 1`,
-	"b/audit":      `SELECT id FROM audit WHERE business_id = ? ORDER BY id DESC LIMIT 1`,
-	"b/calls":      `SELECT id FROM calls WHERE business_id = ? AND state = 'failed' LIMIT 1`,
-	"b/customers":  `SELECT 'order-' || min(id) FROM orders WHERE business_id = ?`,
-	"b/deliveries": `SELECT id FROM deliveries WHERE business_id = ? AND state = 'failed' ORDER BY id DESC LIMIT 1`,
-	"b/history":    `SELECT revision_id FROM revision_parts WHERE business_id = ? AND NOT created LIMIT 1`,
-	"b/items":      `SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = 1 ORDER BY id LIMIT 1`,
-	"b/jobs":       `SELECT id FROM jobs WHERE business_id = ? AND kind = 'menu' ORDER BY id LIMIT 1`,
-	"b/orders":     `SELECT min(id) FROM orders WHERE business_id = ?`,
-	"b/problems":   `SELECT id FROM problems WHERE business_id = ? ORDER BY last_seen_at DESC LIMIT 1`,
-	"b/stores":     `SELECT store_id FROM store_overrides WHERE business_id = ? LIMIT 1`,
-	"b/webhooks":   `SELECT id FROM webhooks WHERE business_id = ? AND event_type = 'order_placed'`,
+func (e *engine) consolePath(route string, ids map[string]string) string {
+	path := strings.Replace(route, ":business", fmt.Sprint(e.business), 1)
+	if parts := ofObject.FindStringSubmatch(path); parts != nil {
+		verify(ids[parts[1]] != "", "there is no id for %s", route)
+		path = parts[1] + ids[parts[1]] + parts[2]
+	}
+	return path
 }
 
 // openConsole opens the data of the console, and starts the hub. With --data, a later run finds it again while the

@@ -20,6 +20,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/driver/pgdriver"
 	"github.com/valyala/fasthttp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -27,8 +28,15 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-//go:embed *.sql
+//go:embed *.sql *.yaml
 var files embed.FS
+
+// decode reads an embedded YAML file.
+func decode(file string, into any) {
+	decoder := yaml.NewDecoder(bytes.NewReader(must(files.ReadFile(file))))
+	decoder.KnownFields(true)
+	check(decoder.Decode(into))
+}
 
 // queries are the longer statements.
 var queries = postgres.MustLoadQueries(files)

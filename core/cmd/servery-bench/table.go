@@ -1,16 +1,6 @@
 package main
 
-import (
-	"bytes"
-	_ "embed"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/servery-hub/servery/core/internal/figures"
-)
-
-//go:embed table.yaml
-var table []byte
+import "github.com/servery-hub/servery/core/internal/figures"
 
 // measurement measures the figures of its rows.
 type measurement struct {
@@ -21,9 +11,7 @@ type measurement struct {
 // measurements are in the order of the table.
 func measurements() (all []measurement) {
 	rows := map[string][]figures.Figure{}
-	decoder := yaml.NewDecoder(bytes.NewReader(table))
-	decoder.KnownFields(true)
-	check(decoder.Decode(&rows))
+	decode("table.yaml", &rows)
 	verify(len(rows) == len(measures), "the table has rows of %d measurements, not %d", len(rows), len(measures))
 	for _, one := range measures {
 		all = append(all, measurement{one.measure, rows[one.name]})
