@@ -49,7 +49,7 @@ func main() {
 	parsed := kong.Parse(&all, kong.Name("servery-bench"),
 		kong.Description("Measure the hub against the floors of this machine."),
 		kong.BindTo(ctx, (*context.Context)(nil)))
-	err := parsed.Run()
+	err := attempt(func() { check(parsed.Run()) })
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -84,12 +84,11 @@ type compareCommand struct {
 
 // Run prints the later run with its changes.
 func (c compareCommand) Run() error {
-	return attempt(func() {
-		before, after := must(figures.Read(c.Before)), must(figures.Read(c.After))
-		changes, worse := figures.Compare(before.Figures, after.Figures, c.Within)
-		fmt.Printf("%s\n%s\n%s", before.Machine.Line(), after.Machine.Line(), figures.Table(changes))
-		verify(!worse || !c.Strict, "a figure is worse")
-	})
+	before, after := must(figures.Read(c.Before)), must(figures.Read(c.After))
+	changes, worse := figures.Compare(before.Figures, after.Figures, c.Within)
+	fmt.Printf("%s\n%s\n%s", before.Machine.Line(), after.Machine.Line(), figures.Table(changes))
+	verify(!worse || !c.Strict, "a figure is worse")
+	return nil
 }
 
 // bench is what measurements share.
@@ -106,29 +105,26 @@ func (c *measureCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pick(c.Quick, 90*time.Minute, 30*time.Minute))
 	defer cancel()
 	r := &run{bench: &bench{measureCommand: *c}, ctx: ctx}
-	return attempt(func() {
-		defer r.close()
-		r.startDatabase()
-		all := figures.Results{Machine: r.describeMachine()}
-		fmt.Println(all.Machine.Line())
-		for _, m := range measurements() {
-			if slices.ContainsFunc(m.rows, r.selected) && ctx.Err() == nil {
-				took := timed(func() { all.Figures = append(all.Figures, r.bench.measure(ctx, m)...) })
-				fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", m.rows[0].Name, took/1000)
-			}
+	defer r.close()
+	r.startDatabase()
+	all := figures.Results{Machine: r.describeMachine()}
+	fmt.Println(all.Machine.Line())
+	for _, m := range measurements() {
+		if slices.ContainsFunc(m.rows, r.selected) && ctx.Err() == nil {
+			took := timed(func() { all.Figures = append(all.Figures, r.bench.measure(ctx, m)...) })
+			fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", m.rows[0].Name, took/1000)
 		}
-		verify(!errors.Is(ctx.Err(), context.Canceled), "%w", ctx.Err()) // half a table means nothing
-		r.report(all)
-		check(ctx.Err())
-	})
+	}
+	verify(!errors.Is(ctx.Err(), context.Canceled), "%w", ctx.Err()) // half a table means nothing
+	r.report(all)
+	return ctx.Err()
 }
 
 // startDatabase starts the private PostgreSQL. It may run as another user, who must be able to enter the directory.
 func (r *run) startDatabase() {
-	if r.Data != "" {
-		check(os.MkdirAll(r.Data, 0o755))
-	}
-	r.scratch = must(os.MkdirTemp(r.Data, "servery-bench-*"))
+	dir := cmp.Or(r.Data, os.TempDir())
+	check(os.MkdirAll(dir, 0o755))
+	r.scratch = must(os.MkdirTemp(dir, "servery-bench-*"))
 	r.Cleanup(func() { _ = os.RemoveAll(r.scratch) })
 	check(os.Chmod(r.scratch, 0o755))
 	log := hubtest.Logger()
@@ -206,4 +202,61 @@ func fsyncTime(path string) float64 {
 			check(file.Sync())
 		})
 	})[0])
+}
+
+// measurement measures the figures of its rows.
+type measurement struct {
+	measure func(*run)
+	rows    []figures.Figure // without their values
+}
+
+// measurements are in the order of the table.
+func measurements() (all []measurement) {
+	rows := map[string][]figures.Figure{}
+	decode("table.yaml", &rows)
+	verify(len(rows) == len(measures), "the table has rows of %d measurements, not %d", len(rows), len(measures))
+	for _, one := range measures {
+		all = append(all, measurement{one.measure, rows[one.name]})
+	}
+	return all
+}
+
+// measures are the measurements of table.yaml, in its order.
+var measures = []struct {
+	name    string
+	measure func(*run)
+}{
+	{"stores", measureStores},
+	{"stores/growth", measureStoreGrowth},
+	{"stores/callback", measureCallbackLatency},
+	{"menu", measureMenu},
+	{"menu/growth", measureMenuGrowth},
+	{"menu/independence", measureMenuIndependence},
+	{"menu/effective", measureMenuEffective},
+	{"deliveries/drain", measureDrain},
+	{"deliveries/backlog", measureBacklog},
+	{"deliveries/publish", measurePublish},
+	{"deliveries/latency", measureLatency},
+	{"deliveries/retry", measureRetry},
+	{"idle", measureIdle},
+	{"idle/statements", measureIdleStatements},
+	{"deliveries/neighbour", measureNeighbour},
+	{"deliveries/thousand", measureThousand},
+	{"deliveries/endpoints", measureEndpointGrowth},
+	{"orders", measureOrders},
+	{"orders/steady", measureSteady},
+	{"orders/statuses", measureStatuses},
+	{"orders/retry", measureOrderRetry},
+	{"plugins/call", measurePluginCalls},
+	{"plugins/life", measurePluginLife},
+	{"plugins/menu", measurePluginMenu},
+	{"publish", measurePublishMenus},
+	{"toggles", measureToggles},
+	{"sandbox/rush", measureRush},
+	{"riders", measureRiders},
+	{"history", measureHistory},
+	{"replicas/two", measureReplicas},
+	{"replicas/takeover", measureTakeover},
+	{"console", measureConsole},
+	{"abuse", measureAbuse},
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,13 +57,9 @@ type Arrival struct {
 	Head         string // the first bytes of the body
 }
 
-// Paths with special behaviour.
 const (
-	hangPath = "/hang" // never responds
-	slowPath = "/slow" // responds after slowResponse
-)
-
-const (
+	hangPath     = "/hang" // never responds
+	slowPath     = "/slow" // responds after slowResponse
 	slowResponse = 100 * time.Millisecond
 	headBytes    = 64 // of a body that are kept: they contain the reference of a callback
 )
@@ -79,17 +76,16 @@ type Sink struct {
 
 // Run serves until standard input ends.
 func (sinkCommand) Run(ctx context.Context) error {
-	return attempt(func() {
-		s := &Sink{ctx: ctx, tries: map[string]int{}, came: make(chan struct{})}
-		address := s.listen("127.0.0.1:0")
-		for i := range spreadAddresses {
-			s.listen(fmt.Sprintf("%s:%d", spreadAddress(i), address.(*net.TCPAddr).Port))
-		}
-		rpcs := rpc.NewServer()
-		check(rpcs.Register(s))
-		fmt.Printf("http://%s/hook\n", address)
-		rpcs.ServeConn(stream{os.Stdin, os.Stdout})
-	})
+	s := &Sink{ctx: ctx, tries: map[string]int{}, came: make(chan struct{})}
+	address := s.listen("127.0.0.1:0")
+	for i := range spreadAddresses {
+		s.listen(fmt.Sprintf("%s:%d", spreadAddress(i), address.(*net.TCPAddr).Port))
+	}
+	rpcs := rpc.NewServer()
+	check(rpcs.Register(s))
+	fmt.Printf("http://%s/hook\n", address)
+	rpcs.ServeConn(stream{os.Stdin, os.Stdout})
+	return nil
 }
 
 // listen serves on a host and port until the process ends.
@@ -231,10 +227,6 @@ func lastOf(list []Arrival) time.Time {
 
 // at is the URL of a path of the sink, with another host of this machine unless that is "".
 func (s *sink) at(host, path string) string {
-	u := must(url.Parse(s.url))
-	if host != "" {
-		u.Host = net.JoinHostPort(host, u.Port())
-	}
-	u.Path = path
-	return u.String()
+	own := must(url.Parse(s.url))
+	return "http://" + net.JoinHostPort(cmp.Or(host, own.Hostname()), own.Port()) + path
 }
