@@ -2,8 +2,7 @@ package main
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -52,13 +51,6 @@ func consoleRoutes() (routes []string) {
 	return routes
 }
 
-// Bounds of a page.
-const (
-	pageMedian = 50      // ms
-	pageP95    = 150     // ms
-	pageBytes  = 100_000 // uncompressed
-)
-
 // page is a page of the console.
 type page struct {
 	path  string
@@ -66,10 +58,8 @@ type page struct {
 	size  int
 }
 
-func (p *page) String() string {
-	return fmt.Sprintf("%s median %.1f ms, p95 %.1f ms, %d bytes", p.path, figures.Median(p.times),
-		figures.Percentile(p.times, 95), p.size)
-}
+// The bounds of a page, as in table.yaml. Its size is that without compression.
+const medianMS, p95MS, pageBytes = 50, 150, 100_000
 
 // consoleSize is how much the console shows.
 type consoleSize struct{ deliveries, stores, items int }
@@ -94,9 +84,11 @@ func measureConsole(r *run) {
 	largest := slices.MaxFunc(pages, func(a, b *page) int { return cmp.Compare(a.size, b.size) })
 	over := 0
 	for _, p := range pages {
-		if figures.Median(p.times) > pageMedian || figures.Percentile(p.times, 95) > pageP95 || p.size > pageBytes {
+		median, p95 := figures.Median(p.times), figures.Percentile(p.times, 95)
+		if median > medianMS || p95 > p95MS || p.size > pageBytes {
 			over++
-			fmt.Fprintln(os.Stderr, "over the bound:", p)
+			fmt.Fprintf(os.Stderr, "over the bound: %s median %.1f ms, p95 %.1f ms, %d bytes\n", p.path, median, p95,
+				p.size)
 		}
 	}
 	r.add("console/pages", half.times...).
@@ -113,12 +105,8 @@ func (f *fixture) signIn() {
 	_, link, err := accounts.CreateUser(f.ctx, access.User{Email: email, Role: access.Admin}, "cli", "measuring")
 	check(err)
 	f.http.Jar = must(cookiejar.New(nil))
-	form := url.Values{"link": {link}, "password": {"correct horse battery"}}
-	request := f.request("/console/welcome/", "", []byte(form.Encode()))
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.Header.Set("Sec-Fetch-Site", "same-origin")
-	response, _ := f.do(request) // follows to the overview
-	verify(response.StatusCode == http.StatusOK, "signing in: %s", response.Status)
+	session := must(accounts.UseLink(f.ctx, link, "correct horse battery", ""))
+	f.http.Jar.SetCookies(must(url.Parse(f.hub.URL)), []*http.Cookie{{Name: "servery", Value: session}})
 }
 
 var nextPage = regexp.MustCompile(`href="([^"]*)" rel="next"`)
@@ -142,13 +130,10 @@ func (e *engine) pages() (pages []*page) {
 }
 
 // pageIDs returns the ids in the paths of pages, by the part of the path before them.
-func (e *engine) pageIDs() map[string]string {
-	var all []struct{ Path, ID string }
-	check(e.sql.NewRaw(queries.With("page_ids", postgres.Args{"business": e.business})).Scan(e.ctx, &all))
-	ids := map[string]string{}
-	for _, one := range all {
-		ids[one.Path] = one.ID
-	}
+func (e *engine) pageIDs() (ids map[string]string) {
+	var found []byte
+	e.scan([]any{&found}, queries.With("page_ids", postgres.Args{"business": e.business}))
+	check(json.Unmarshal(found, &ids))
 	return ids
 }
 
@@ -173,9 +158,8 @@ func (r *run) openConsole(size consoleSize) *engine {
 	}
 	name := fmt.Sprintf("console_%d_%d_%d", size.deliveries, size.stores, size.items)
 	full, found := "schema "+must(hubtest.SchemaHash()), ""
-	err := r.admin.Bun().QueryRowContext(r.ctx, `SELECT coalesce(shobj_description(oid, 'pg_database'), '')
-		FROM pg_database WHERE datname = ?`, name).Scan(&found)
-	verify(err == nil || errors.Is(err, sql.ErrNoRows), "%v", err)
+	check(r.admin.Bun().QueryRowContext(r.ctx, `SELECT coalesce(max(shobj_description(oid, 'pg_database')), '')
+		FROM pg_database WHERE datname = ?`, name).Scan(&found))
 	if found != full {
 		r.create(name)
 		e := r.use(name).fillConsole(size)

@@ -110,43 +110,47 @@ SELECT i || '@example.com', 'viewer', now()
 FROM generate_series(1, 200) i;
 
 -- name: page_ids
--- An object for each page of one object, by the path before its id.
-SELECT 'audit/' AS path, min(id::text) AS id
-FROM audit
-WHERE business_id = 0
-UNION ALL
-SELECT 'plugins/', min(id)
-FROM plugins
-UNION ALL
-SELECT 'users/', min(id)::text
-FROM users
-UNION ALL
-SELECT concat('b/', ?business, '/', path), id
+-- An object for each page of one object, by the path before its id, as a JSON object.
+SELECT jsonb_object_agg(path, id)
 FROM (
-    (SELECT 'audit/' AS path, id::text AS id FROM audit WHERE business_id = ?business ORDER BY audit.id DESC LIMIT 1)
+    SELECT 'audit/' AS path, min(id::text) AS id
+    FROM audit
+    WHERE business_id = 0
     UNION ALL
-    (SELECT 'calls/', id::text FROM calls WHERE business_id = ?business AND state = 'failed' LIMIT 1)
+    SELECT 'plugins/', min(id)
+    FROM plugins
     UNION ALL
-    (SELECT 'customers/', 'order-' || min(id) FROM orders WHERE business_id = ?business)
+    SELECT 'users/', min(id)::text
+    FROM users
     UNION ALL
-    (SELECT 'deliveries/', id::text FROM deliveries WHERE business_id = ?business AND state = 'failed'
-        ORDER BY deliveries.id DESC LIMIT 1)
-    UNION ALL
-    (SELECT 'deliveries/resend/\?webhook=', id::text FROM webhooks
-        WHERE business_id = ?business AND event_type = 'order_placed')
-    UNION ALL
-    (SELECT 'history/', revision_id::text FROM revision_parts WHERE business_id = ?business AND NOT created LIMIT 1)
-    UNION ALL
-    (SELECT 'items/', id::text FROM catalogue_entities WHERE business_id = ?business AND kind = 1
-        ORDER BY catalogue_entities.id LIMIT 1)
-    UNION ALL
-    (SELECT 'jobs/', id::text FROM jobs WHERE business_id = ?business AND kind = 'menu' ORDER BY jobs.id LIMIT 1)
-    UNION ALL
-    (SELECT 'orders/', min(id)::text FROM orders WHERE business_id = ?business)
-    UNION ALL
-    (SELECT 'problems/', id::text FROM problems WHERE business_id = ?business ORDER BY last_seen_at DESC LIMIT 1)
-    UNION ALL
-    (SELECT 'stores/', store_id::text FROM store_overrides WHERE business_id = ?business LIMIT 1)
-    UNION ALL
-    (SELECT 'webhooks/', id::text FROM webhooks WHERE business_id = ?business AND event_type = 'order_placed')
-) of_business
+    SELECT concat('b/', ?business, '/', path), id
+    FROM (
+        (SELECT 'audit/' AS path, id::text AS id FROM audit WHERE business_id = ?business
+            ORDER BY audit.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'calls/', id::text FROM calls WHERE business_id = ?business AND state = 'failed' LIMIT 1)
+        UNION ALL
+        (SELECT 'customers/', 'order-' || min(id) FROM orders WHERE business_id = ?business)
+        UNION ALL
+        (SELECT 'deliveries/', id::text FROM deliveries WHERE business_id = ?business AND state = 'failed'
+            ORDER BY deliveries.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'deliveries/resend/\?webhook=', id::text FROM webhooks
+            WHERE business_id = ?business AND event_type = 'order_placed')
+        UNION ALL
+        (SELECT 'history/', revision_id::text FROM revision_parts WHERE business_id = ?business AND NOT created LIMIT 1)
+        UNION ALL
+        (SELECT 'items/', id::text FROM catalogue_entities WHERE business_id = ?business AND kind = 1
+            ORDER BY catalogue_entities.id LIMIT 1)
+        UNION ALL
+        (SELECT 'jobs/', id::text FROM jobs WHERE business_id = ?business AND kind = 'menu' ORDER BY jobs.id LIMIT 1)
+        UNION ALL
+        (SELECT 'orders/', min(id)::text FROM orders WHERE business_id = ?business)
+        UNION ALL
+        (SELECT 'problems/', id::text FROM problems WHERE business_id = ?business ORDER BY last_seen_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'stores/', store_id::text FROM store_overrides WHERE business_id = ?business LIMIT 1)
+        UNION ALL
+        (SELECT 'webhooks/', id::text FROM webhooks WHERE business_id = ?business AND event_type = 'order_placed')
+    ) of_business
+) ids

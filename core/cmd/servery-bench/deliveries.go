@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -19,7 +22,7 @@ func measureDrain(r *run)   { r.measureDrain(pick(r.Quick, 20000, 5000), pick(r.
 func measureBacklog(r *run) { r.measureDrain(pick(r.Quick, 60000, 15000), 1) }
 
 func (r *run) measureDrain(n, rounds int) {
-	e := r.openEngine(webhook.Minutes)
+	e := r.open().engine(webhook.Minutes)
 	done, attempts := 0, 0
 	drained := r.alternate(r.Name(), rounds, func() float64 { return e.postAlone(n) }, func() float64 {
 		rate := e.fillAndDrain(n)
@@ -50,7 +53,7 @@ func (e *engine) postAlone(n int) float64 {
 
 // measurePublish publishes events one by one from many goroutines while they are delivered.
 func measurePublish(r *run) {
-	n, done, e := pick(r.Quick, 10000, 3000), 0, r.openEngine(webhook.Minutes)
+	n, done, e := pick(r.Quick, 10000, 3000), 0, r.open().engine(webhook.Minutes)
 	insertAlone := func() float64 {
 		e.execute(`DROP TABLE IF EXISTS floor; CREATE TABLE floor (id uuid PRIMARY KEY, body bytea NOT NULL)`)
 		return throughput(n, publishers, func(i int) {
@@ -76,8 +79,7 @@ func (e *engine) steady(seconds int, types ...core.EventType) (after, whole []fl
 	e.start(n)
 	defer e.halt()
 	all := e.sendAtRate(float64(warm), n, func(i int) string {
-		event := e.event(i)
-		event.Type = types[i%len(types)]
+		event := e.eventOf(types[i%len(types)], i)
 		e.publish(event)
 		return event.ID.String()
 	})
@@ -94,7 +96,7 @@ func (e *engine) steady(seconds int, types ...core.EventType) (after, whole []fl
 }
 
 func measureLatency(r *run) {
-	after, whole := r.openEngine(webhook.Minutes).steady(pick(r.Quick, 20, 5), core.OrderPlaced)
+	after, whole := r.open().engine(webhook.Minutes).steady(pick(r.Quick, 20, 5), core.OrderPlaced)
 	r.add("deliveries/latency median", figures.Median(after)).Noted(len(after), eventsPerSecond, figures.Median(whole))
 	most := figures.Percentile(whole, 99)
 	r.add("deliveries/latency p99", figures.Percentile(after, 99)).Noted(slices.Max(after), most)
@@ -103,7 +105,7 @@ func measureLatency(r *run) {
 // measureNeighbour publishes to an endpoint, alone and beside one that never responds.
 func measureNeighbour(r *run) {
 	const inTime = time.Second
-	e := r.openEngine(webhook.Seconds)
+	e := r.open().engine(webhook.Seconds)
 	hubtest.SubscribeSeconds(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", hangPath))
 	var alone, beside []float64
 	hung := 0
@@ -151,7 +153,7 @@ func measureRetry(r *run) {
 // measureReplicas delivers to a slow endpoint by one built hub and by two. The number of concurrent attempts at an
 // endpoint is bounded. So waiting limits a hub, and not the processors that the database, load and endpoint share.
 func measureReplicas(r *run) {
-	n, e := pick(r.Quick, 2000, 800), r.openEngine(webhook.Seconds)
+	n, e := pick(r.Quick, 2000, 800), r.open().engine(webhook.Seconds)
 	hubtest.SubscribeSeconds(r, e.db, e.business, core.OrderStatusUpdate, e.sink.at("", slowPath))
 	through := func(hubs int) func() float64 {
 		return func() float64 {
@@ -159,11 +161,7 @@ func measureReplicas(r *run) {
 				defer e.stopHub(e.startHub("SERVERY_ROLES", "worker", "GOMAXPROCS", "1"))
 			}
 			e.sink.reset(0)
-			e.fill(n, func(i int) core.Event {
-				event := e.event(i)
-				event.Type = core.OrderStatusUpdate
-				return event
-			})
+			e.fill(n, func(i int) core.Event { return e.eventOf(core.OrderStatusUpdate, i) })
 			list := e.sink.await(slowPath, n, time.Minute)
 			return float64(n) / list[len(list)-1].Answered.Sub(list[0].At).Seconds()
 		}
@@ -227,7 +225,7 @@ type crowd struct {
 const crowdEvents = 10
 
 func (r *run) openCrowd() *crowd {
-	c := &crowd{engine: r.openEngine(webhook.Seconds)}
+	c := &crowd{engine: r.open().engine(webhook.Seconds)}
 	for len(c.members) < spreadAddresses {
 		business := hubtest.Business(r, c.db).ID
 		for _, event := range core.EventTypes()[:crowdEvents] {
@@ -307,4 +305,50 @@ func measureEndpointGrowth(r *run) {
 	}) {
 		figure.Noted(n)
 	}
+}
+
+// historyDays is over how many days a history spreads: the retention, today included.
+const historyDays = 30
+
+// fillHistory stores n finished deliveries, each with its event and its attempt, as many on every day. The hub must
+// have made one before.
+func (f *fixture) fillHistory(n int) {
+	now, each := time.Now().UTC(), n/historyDays
+	inParallel(historyDays, 2, func(i int) {
+		from := now.Truncate(24*time.Hour).AddDate(0, 0, -i)
+		for _, table := range []string{"events", "deliveries", "attempts"} {
+			day := bun.Ident(table + from.Format("_20060102"))
+			f.execute(`CREATE TABLE IF NOT EXISTS ? PARTITION OF ? FOR VALUES FROM (?) TO (?)`, day, bun.Ident(table),
+				core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1)))
+			f.execute(queries.With("history_rows", postgres.Args{"table": table, "n": each, "began": from.UnixMilli(),
+				"span": min(now.Sub(from), 24*time.Hour).Milliseconds()}))
+			f.execute(`VACUUM (ANALYZE) ?`, day)
+			stored := f.count(`SELECT count(*) FROM ?`, day)
+			verify(stored >= each, "only %d %s of %v are stored", stored, table, from)
+		}
+	})
+	f.execute(`CHECKPOINT`)
+}
+
+// measureHistory drains, publishes and takes orders in an empty database and in one with millions of finished
+// deliveries.
+func measureHistory(r *run) {
+	ended := pick(r.Quick, 5_000_000, 500_000)
+	due, n, rounds := pick(r.Quick, 20000, 5000), pick(r.Quick, 6000, 2000), pick(r.Quick, 4, 2)
+	empty, full := r.open().engine(webhook.Minutes), r.open().engine(webhook.Minutes)
+	empty.fillAndDrain(due)
+	full.fillAndDrain(due) // the pattern of the history
+	filled := timed(func() { full.fillHistory(ended) }) / 1000
+	size := full.count(`SELECT pg_database_size(current_database())`)
+	r.alternate("deliveries/history drain", rounds, func() float64 { return empty.fillAndDrain(due) },
+		func() float64 { return full.fillAndDrain(due) }).Sized(ended).
+		Noted(due, ended, historyDays, float64(size)/1e9, filled)
+	r.alternate("deliveries/history publish", rounds, func() float64 { return empty.publishAndDeliver(n) },
+		func() float64 { return full.publishAndDeliver(n) }).Noted(n, publishers)
+	intake := func(e *engine) func() float64 {
+		e.hub = e.startHub()
+		s := e.shop()
+		return func() float64 { return s.place(s.orders, n) }
+	}
+	r.alternate("orders/history", rounds, intake(empty), intake(full)).Noted(n, connections)
 }

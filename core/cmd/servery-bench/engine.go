@@ -12,7 +12,6 @@ import (
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/requests"
-	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -50,17 +49,12 @@ func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webh
 	return effect, err
 }
 
-// unobserved ignores what an engine (webhook.Observer) and plugins (pluginhost.Observer) do.
+// unobserved ignores what an engine does (webhook.Observer).
 type unobserved struct{}
 
-func (unobserved) Attempted(webhook.Result, time.Duration)            {}
-func (unobserved) PluginCalled(string, string, string, time.Duration) {}
-func (unobserved) PluginEntered(string, pluginhost.State)             {}
+func (unobserved) Attempted(webhook.Result, time.Duration) {}
 
-// openEngine opens a database. Nothing is delivered before start.
-func (r *run) openEngine(units webhook.Units) *engine { return r.open().engine(units) }
-
-// engine adds a business to a database.
+// engine adds a business to a database. Nothing is delivered before start.
 func (f *fixture) engine(units webhook.Units) *engine {
 	r, e := f.run, &engine{fixture: f}
 	e.tenant = hubtest.Business(r, e.db)
@@ -109,10 +103,11 @@ func (e *engine) awaitRecorded(wait time.Duration) {
 }
 
 // event is an event of 1 KB that is due at once.
-func (e *engine) event(n int) core.Event {
+func (e *engine) event(n int) core.Event { return e.eventOf(core.OrderPlaced, n) }
+
+func (e *engine) eventOf(event core.EventType, n int) core.Event {
 	now := e.db.Clock().Now()
-	return core.Event{ID: core.NewID(now), Business: e.business, Type: core.OrderPlaced, At: now,
-		Body: requests.Event(n)}
+	return core.Event{ID: core.NewID(now), Business: e.business, Type: event, At: now, Body: requests.Event(n)}
 }
 
 // publishers is how many goroutines publish at once.

@@ -276,20 +276,11 @@ func (c *client) post(path string, body []byte, created, updated int) journey {
 
 // outcome verifies what a finished job changed, without an error, and returns how many milliseconds it took.
 func (c *client) outcome(reference string, created, updated int) (took float64) {
-	var result string
-	c.scan([]any{&result, &took}, `SELECT result, 1000 * extract(epoch FROM finished_at - created_at) FROM jobs
-		WHERE business_id = ? AND id = ? AND state = 'done'`, c.ID, reference)
-	type stats struct{ Created, Updated, Errors int }
-	var all struct {
-		stats
-		Stats map[string]stats // by kind, of menus
-	}
-	check(json.Unmarshal([]byte(result), &all))
-	got := all.stats
-	for _, kind := range all.Stats {
-		got = stats{got.Created + kind.Created, got.Updated + kind.Updated, got.Errors + kind.Errors}
-	}
-	verify(got == stats{created, updated, 0}, "the job is %s, not %d created and %d updated", result, created, updated)
+	var got [3]int
+	c.scan([]any{&took, &got[0], &got[1], &got[2]},
+		queries.With("job_outcome", postgres.Args{"business": c.ID, "reference": reference}))
+	verify(got == [3]int{created, updated, 0}, "the job created, updated and refused %v, not [%d %d 0]", got,
+		created, updated)
 	return took
 }
 
@@ -312,11 +303,8 @@ func (f *fixture) copyFloor(tables ...floorTable) *copyFloor {
 	f.Cleanup(func() { _ = floor.conn.Close() })
 	for i := range tables {
 		t, sets := &tables[i], ""
-		f.scan([]any{&t.columns, &sets}, `SELECT string_agg(column_name, ', '), string_agg(
-				column_name || ' = excluded.' || column_name, ', ') FILTER (WHERE NOT column_name::text = ANY (?))
-			FROM information_schema.columns
-			WHERE table_name = ? AND column_name <> 'business_id' AND is_generated = 'NEVER'`,
-			pgdialect.Array(append(strings.Split(t.key, ", "), "id")), t.name)
+		f.scan([]any{&t.columns, &sets}, queries.With("floor_columns", postgres.Args{"table_name": t.name,
+			"keys": pgdialect.Array(append(strings.Split(t.key, ", "), "id"))}))
 		must(floor.conn.ExecContext(f.ctx, fmt.Sprintf(`CREATE TEMP TABLE floor_%[1]s ON COMMIT DELETE ROWS AS
 			SELECT %[2]s FROM %[1]s WITH NO DATA`, t.name, t.columns)))
 		t.merge = fmt.Sprintf(`INSERT INTO %[1]s (business_id, %[2]s) SELECT ?, %[2]s FROM floor_%[1]s

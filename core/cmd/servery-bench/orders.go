@@ -15,8 +15,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/prometheus/procfs"
+	"github.com/valyala/fasthttp"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/figures"
@@ -115,15 +115,11 @@ type intakeFloorCommand struct {
 }
 
 // Run serves until standard input ends.
-func (c intakeFloorCommand) Run(ctx context.Context) error { return attempt(func() { c.serve(ctx) }) }
-
-func (c intakeFloorCommand) serve(ctx context.Context) {
+func (c intakeFloorCommand) Run(ctx context.Context) error {
 	debug.SetGCPercent(300) // as the hub
 	db := openSQL(c.Database, c.Connections)
 	defer db.Close()
-	must(db.ExecContext(ctx,
-		`CREATE TABLE IF NOT EXISTS floor_orders (LIKE orders INCLUDING ALL, record bytea NOT NULL);
-		CREATE SEQUENCE IF NOT EXISTS floor_order_ids`))
+	must(db.ExecContext(ctx, queries.With("floor_tables", nil)))
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Post("/", func(c *fiber.Ctx) error {
 		draft, invalid := order.Decode(c.Body())
@@ -147,7 +143,7 @@ func (c intakeFloorCommand) serve(ctx context.Context) {
 		_ = app.Shutdown()
 	}()
 	fmt.Printf("http://%s/\n", listener.Addr())
-	check(app.Listener(listener))
+	return app.Listener(listener)
 }
 
 func (f *fixture) startIntakeFloor(connections int) *poster {
@@ -182,7 +178,7 @@ func measureOrders(r *run) {
 
 // measureOrderRetry resends the failed deliveries of orders by one request, and drains as many.
 func measureOrderRetry(r *run) {
-	n, drained, f := pick(r.Quick, 10000, 2000), r.openEngine(webhook.Minutes), r.openHub()
+	n, drained, f := pick(r.Quick, 10000, 2000), r.open().engine(webhook.Minutes), r.openHub()
 	f.retryOrders(n / 10)
 	r.alternate("orders/retry", pick(r.Quick, 3, 2), func() float64 { return drained.fillAndDrain(n) },
 		func() float64 { return f.retryOrders(n) }).Noted(n)
@@ -209,11 +205,8 @@ func (s *shop) fail(n int) {
 	s.sink.reset(1)
 	s.place(s.orders, n)
 	s.untilCount(n, `SELECT count(*) FROM delivery_queue WHERE business_id = ? AND attempts = 1`, s.ID)
-	s.execute(`WITH over AS (DELETE FROM delivery_queue WHERE business_id = ? RETURNING *)
-		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
-			finished_at)
-		SELECT business_id, id, event_id, event_type, webhook_id, ?, 'failed', ?, 500, now() FROM over`,
-		s.ID, s.sink.url, webhook.Minutes.Schedule().Attempts)
+	s.execute(queries.With("failed_queue", postgres.Args{"business": s.ID, "url": s.sink.url,
+		"attempts": webhook.Minutes.Schedule().Attempts}))
 }
 
 // measureRush runs `servery simulate rush`, which orders from the menu of a store.
@@ -236,74 +229,135 @@ func measureRush(r *run) {
 	r.add("sandbox/rush", figures.Percentile(took, 99)).Noted(n, perSecond, figures.Median(took))
 }
 
-// historyDays is over how many days a history spreads: the retention, today included.
-const historyDays = 30
-
-// historyTables are those of the history, with their columns for an id and for a time. All other columns are copied
-// from a row that the hub has written.
-var historyTables = []struct {
-	name       string
-	ids, times []string
-}{
-	{"events", []string{"id"}, nil},
-	{"deliveries", []string{"id", "event_id"}, []string{"finished_at"}},
-	{"attempts", []string{"delivery_id"}, []string{"started_at"}},
-}
-
-// fillHistory stores n finished deliveries, each with its event and its attempt, as many on every day. The hub must
-// have made one before.
-func (f *fixture) fillHistory(n int) {
-	now := time.Now().UTC()
-	today := now.Truncate(24 * time.Hour)
-	inParallel(historyDays, 2, func(i int) {
-		span := 24 * time.Hour
-		if i == 0 {
-			span = now.Sub(today)
-		}
-		f.fillDay(today.AddDate(0, 0, -i), span, n/historyDays)
+// measureStatuses moves the orders of a business without webhooks through their states, and those of one with a
+// webhook.
+func measureStatuses(r *run) {
+	n, f := pick(r.Quick, 3000, 800), r.openHub()
+	floor, quiet, loud := f.startIntakeFloor(connections), f.shop(), f.shop()
+	hubtest.Subscribe(f, f.db, loud.ID, core.OrderStatusUpdate, f.sink.url)
+	changes := n * len(statuses)
+	values := inTurn(pick(r.Quick, 4, 2), func() float64 {
+		quiet.place(floor, n)
+		return floor.changeStates(f.newest("floor_orders", 1, n), "")
+	}, func() float64 {
+		quiet.place(quiet.orders, n)
+		return quiet.changeStates(n)
+	}, func() float64 {
+		loud.place(loud.orders, n)
+		loud.sink.reset(0)
+		began := time.Now()
+		loud.changeStates(n)
+		return rate(loud.sink.awaitEach(changes, time.Minute), began)
 	})
-	f.execute(`CHECKPOINT`)
-	for _, table := range historyTables {
-		rows := f.count(`SELECT count(*) FROM ?`, bun.Ident(table.name))
-		verify(rows >= n/historyDays*historyDays, "only %d %s are stored", rows, table.name)
-	}
+	f.verifyCount(2*changes*len(values[0]), `SELECT count(*) FROM order_states`)
+	f.verifyCount(0, `SELECT count(*) FROM orders WHERE state <> 'Completed' AND events > 1`)
+	r.add("orders/statuses", values[1]...).Against(values[0]).Noted(changes, n, connections)
+	r.add("orders/statuses delivered", values[2]...).Against(values[0]).Noted(changes)
 }
 
-// fillDay stores n of each over a span from the beginning of a day.
-func (f *fixture) fillDay(from time.Time, span time.Duration, n int) {
-	for _, table := range historyTables {
-		name, day := bun.Ident(table.name), bun.Ident(table.name+"_"+from.Format("20060102"))
-		f.execute(`CREATE TABLE IF NOT EXISTS ? PARTITION OF ? FOR VALUES FROM (?) TO (?)`, day, name,
-			core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1)))
-		var columns, values string
-		f.scan([]any{&columns, &values}, queries.With("history_columns", postgres.Args{"table_name": table.name,
-			"ids": pgdialect.Array(table.ids), "times": pgdialect.Array(table.times)}))
-		f.execute(queries.With("history_rows", postgres.Args{"day": day, "table": name, "n": n,
-			"columns": bun.Safe(columns), "values": bun.Safe(values), "began": from.UnixMilli(),
-			"span": span.Milliseconds()}))
-		f.execute(`VACUUM (ANALYZE) ?`, day)
-	}
+// statuses are the states through which an order passes.
+var statuses = []order.State{order.Acknowledged, order.FoodReady, order.Dispatched, order.Completed}
+
+// newest returns the ids of the newest orders of a business.
+func (f *fixture) newest(table string, business core.BusinessID, n int) (ids []int64) {
+	check(f.sql.NewRaw(`SELECT id FROM `+table+` WHERE business_id = ? ORDER BY created_at DESC, id DESC LIMIT ?`,
+		business, n).Scan(f.ctx, &ids))
+	return ids
 }
 
-// measureHistory drains, publishes and takes orders in an empty database and in one with millions of finished
-// deliveries.
-func measureHistory(r *run) {
-	ended := pick(r.Quick, 5_000_000, 500_000)
-	due, n, rounds := pick(r.Quick, 20000, 5000), pick(r.Quick, 6000, 2000), pick(r.Quick, 4, 2)
-	empty, full := r.openEngine(webhook.Minutes), r.openEngine(webhook.Minutes)
-	empty.fillAndDrain(due)
-	full.fillAndDrain(due) // the pattern of the history
-	filled := timed(func() { full.fillHistory(ended) }) / 1000
-	size := full.count(`SELECT pg_database_size(current_database())`)
-	r.alternate("deliveries/history drain", rounds, func() float64 { return empty.fillAndDrain(due) },
-		func() float64 { return full.fillAndDrain(due) }).Sized(ended).
-		Noted(due, ended, historyDays, float64(size)/1e9, filled)
-	r.alternate("deliveries/history publish", rounds, func() float64 { return empty.publishAndDeliver(n) },
-		func() float64 { return full.publishAndDeliver(n) }).Noted(n, publishers)
-	intake := func(e *engine) func() float64 {
-		e.hub = e.startHub()
-		s := e.shop()
-		return func() float64 { return s.place(s.orders, n) }
+// changeStates moves the newest orders of the shop through their states, and returns how many changes a second were
+// accepted.
+func (s *shop) changeStates(n int) float64 {
+	hub := s.newPoster(s.hub.URL+"/external/api/v1/orders/", s.Authorization)
+	return hub.changeStates(s.newest("orders", s.ID, n), "/status/")
+}
+
+// changeStates moves orders through their states, all to one before the next.
+func (p *poster) changeStates(orders []int64, suffix string) float64 {
+	return throughput(len(orders)*len(statuses), connections, func(i int) {
+		check(p.send(fasthttp.MethodPut, fmt.Sprint(orders[i%len(orders)], suffix),
+			fmt.Appendf(nil, `{"new_status":%q}`, statuses[i/len(orders)])))
+	})
+}
+
+// ordersPerSecond is the rate of orders of a busy merchant, at which the hub mostly rests.
+const ordersPerSecond = 50
+
+// measureSteady posts orders at an even rate to the floor and to the hub alternately.
+func measureSteady(r *run) {
+	n, f := ordersPerSecond*pick(r.Quick, 10, 5), r.openHub()
+	floor, s := f.startIntakeFloor(connections), f.shop().listen()
+	s.place(floor, warmOrders)
+	s.place(s.orders, warmOrders)
+	var floors, took, arrived []float64
+	processor, orders := 0.0, 0
+	for range pick(r.Quick, 5, 3) {
+		floors = append(floors, responseTimes(s.steady(floor, n))...)
+		s.sink.reset(0)
+		before := f.processorOf(s.orders)
+		all := s.steady(s.orders, n)
+		f.sink.await("/hook", n, 10*time.Second)
+		processor, orders = processor+f.processorOf(s.orders)-before, orders+n
+		took = append(took, responseTimes(all)...)
+		whole, _ := latencies(all, s.arrivals())
+		arrived = append(arrived, whole...)
 	}
-	r.alternate("orders/history", rounds, intake(empty), intake(full)).Noted(n, connections)
+	flood := pick(r.Quick, 10000, 4000)
+	each := func(seconds float64, n int) float64 { return seconds * 1e6 / float64(n) }
+	cost := func(of *poster, place func()) float64 {
+		before := f.processorOf(of)
+		place()
+		return each(f.processorOf(of)-before, flood)
+	}
+	flooded := inTurn(pick(r.Quick, 3, 2), func() float64 { return cost(floor, func() { s.place(floor, flood) }) },
+		func() float64 { return cost(s.orders, func() { s.journey(flood) }) })
+	post, arrival := figures.Median(took), figures.Median(arrived)
+	r.add("orders/steady median", post).Against([]float64{figures.Median(floors)}).Noted(orders, ordersPerSecond)
+	r.add("orders/steady p99", figures.Percentile(took, 99)).Against([]float64{figures.Percentile(floors, 99)})
+	r.add("orders/steady arrival", arrival-post).Noted(arrival, figures.Percentile(arrived, 99))
+	r.add("orders/processor", flooded[1]...).Against(flooded[0]).
+		Noted(flood, connections, ordersPerSecond, each(processor, orders))
+}
+
+// steady posts orders at an even rate.
+func (s *shop) steady(to *poster, n int) []sent {
+	first := s.fixture.orders
+	body := s.next(n)
+	return s.sendAtRate(ordersPerSecond, n, func(i int) string {
+		to.post(body(i))
+		return fmt.Sprintf("W-%d", first+i)
+	})
+}
+
+// responseTimes are the milliseconds from each beginning to the response.
+func responseTimes(all []sent) (took []float64) {
+	for _, one := range all {
+		took = append(took, inMilliseconds(one.returned.Sub(one.began)))
+	}
+	return took
+}
+
+// arrivals returns those of the shop's orders, by their platform_order_id.
+func (s *shop) arrivals() map[string][]Arrival {
+	var placed []struct{ PlacedEvent, PlatformOrderID string }
+	check(s.sql.NewRaw(`SELECT placed_event::text, platform_order_id FROM orders WHERE business_id = ?`, s.ID).
+		Scan(s.ctx, &placed))
+	byEvent, byOrder := byID(s.sink.arrivals("/hook")), map[string][]Arrival{}
+	for _, order := range placed {
+		byOrder[order.PlatformOrderID] = byEvent[order.PlacedEvent]
+	}
+	return byOrder
+}
+
+// processorOf is the processor time, in seconds, of a server of orders and of the database.
+func (f *fixture) processorOf(to *poster) (total float64) {
+	ours := hubtest.ProcessesIn(f.server.Cluster())
+	ours[to.server] = ""
+	for pid := range ours {
+		if process, err := procfs.NewProc(pid); err == nil {
+			stat, _ := process.Stat() // zero if it has ended
+			total += stat.CPUTime()
+		}
+	}
+	return total
 }

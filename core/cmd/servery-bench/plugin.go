@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/requests"
@@ -39,8 +40,8 @@ func (r *run) openPlugins() *plugins {
 	for _, id := range pluginIDs {
 		check(os.CopyFS(filepath.Join(p.dir, id), os.DirFS(filepath.Join(filepath.Dir(r.Hub), "plugins", id))))
 	}
-	p.Host = must(pluginhost.Open(pluginhost.Config{Dir: p.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{},
-		Log: slog.New(slog.DiscardHandler)}))
+	p.Host = must(pluginhost.Open(pluginhost.Config{Dir: p.dir, Clock: core.NewSystemClock(nil),
+		Observer: aggregator.NoopObserver{}, Log: slog.New(slog.DiscardHandler)}))
 	r.Cleanup(p.Host.Close)
 	return p
 }
@@ -159,14 +160,7 @@ const checkedItems = 2000 // by the plugins
 // what the plugins require.
 func measurePluginMenu(r *run) {
 	f, rounds := r.openHub(), pick(r.Quick, 7, 3)
-	items := requests.List(checkedItems, func(i int) requests.Object {
-		values := []requests.Object{{"key": "fat_mg", "value": "120"}, {"key": "protein_mg", "value": "900"},
-			{"key": "calorie_kcal", "value": "310"}, {"key": "fiber_mg", "value": "40"}}
-		return requests.Object{"ref_id": requests.ItemRef(i), "title": fmt.Sprintf("Dish %d", i), "price": 4.5,
-			"description":      "Slow-cooked and served with rice",
-			"key_value_groups": []requests.Object{{"group": "NutritionalInfo", "key_value_data": values[:4-i%2]}}}
-	})
-	body := requests.Encode(requests.Object{"items": items})
+	body := requests.CheckedItems(checkedItems)
 	job := func(platformIDs ...string) float64 {
 		who := f.business("IN")
 		for _, id := range platformIDs {

@@ -303,3 +303,14 @@ func Items(n int, fields Object) []byte {
 		return item
 	})})
 }
+
+// CheckedItems is a menu request of n items. Every other one lacks a nutrition value that plugins require.
+func CheckedItems(n int) []byte {
+	values := []Object{{"key": "fat_mg", "value": "120"}, {"key": "protein_mg", "value": "900"},
+		{"key": "calorie_kcal", "value": "310"}, {"key": "fiber_mg", "value": "40"}}
+	return Encode(Object{"items": List(n, func(i int) Object {
+		return Object{"ref_id": ItemRef(i), "title": fmt.Sprintf("Dish %d", i), "price": 4.5,
+			"description":      "Slow-cooked and served with rice",
+			"key_value_groups": []Object{{"group": "NutritionalInfo", "key_value_data": values[:4-i%2]}}}
+	})})
+}
