@@ -117,7 +117,7 @@ type auditedKeys struct {
 	change access.Change
 }
 
-// CreateKey stores a key (access.Records).
+// CreateKey stores a key (access.KeyStore).
 func (r auditedKeys) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
 	return r.issuer.AddKey(ctx, key, r.change)
 }

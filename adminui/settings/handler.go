@@ -283,7 +283,7 @@ type auditedKeys struct {
 	change access.Change
 }
 
-// CreateCallerKey stores a key (relay.CallerRecords).
+// CreateCallerKey stores a key (relay.CallerKeys).
 func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string,
 	hash []byte) error {
 	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)

@@ -15,7 +15,7 @@ const (
 	peerRetryAfter  = 5 * time.Second  // how long work is left to others before the next check
 )
 
-// servedByPeer returns core.Postponed if a plugin cannot be called here and a worker of another replica has it, and
+// servedByPeer returns core.Snooze if a plugin cannot be called here and a worker of another replica has it, and
 // otherwise nil.
 func (h *Host) servedByPeer(id string) error {
 	if h.Plugin(id).Serves() {

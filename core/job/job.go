@@ -30,7 +30,7 @@ type Queue interface {
 
 // Memory bounds the memory of running jobs.
 type Memory interface {
-	// Ask creates the share of one job.
+	// NewReservation creates the share of one job.
 	NewReservation() Reservation
 }
 

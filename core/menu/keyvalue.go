@@ -98,7 +98,7 @@ func isPositiveInt(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// exceeds compares two numbers that positiveWhole accepts.
+// exceeds compares two numbers that isPositiveInt accepts.
 func exceeds(a, b string) bool {
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }

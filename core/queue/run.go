@@ -28,7 +28,7 @@ func (e *Engine[T, R]) Run(ctx context.Context) {
 	e.releaseMarked()
 	close(e.results)
 	drain(&recording, e.config.StopWithin, func() {
-		e.log.Warn("giving results to the next lease at shutdown", "queue", e.config.Name)
+		e.log.Warn("results were not recorded before the shutdown", "queue", e.config.Name)
 		e.cancel()
 	})
 }
@@ -130,7 +130,7 @@ func (e *Engine[T, R]) add(work leased[T], claim int) {
 }
 
 // startWaiting starts waiting items up to the concurrency limit. It releases items that cannot start in time. If a key
-// holds far more than it takes, advance releases what exceeds its allowance. The caller holds mu.
+// holds far more than it takes, it releases what exceeds the allowance. The caller holds mu.
 func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 	now := e.clock.Now()
 	for !e.stopping && !e.paused && len(s.waiting) > 0 && s.running < s.limit.current {
@@ -205,8 +205,8 @@ func (e *Engine[T, R]) finish() {
 	}
 }
 
-// record writes results and retries while the database is unavailable. It stops when the engine is cut off, or when
-// the leases have long expired and other replicas have claimed the items.
+// record writes results and retries while the database is unavailable. It stops at the end of a
+// shutdown, or when the leases have long expired and other replicas have claimed the items.
 func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
 	retryUntil(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), e.recordSoon,
 		func(ctx context.Context) (err error) {

@@ -43,7 +43,7 @@ type InboundCallback struct {
 
 // Verifications returns how plugins want requests to be authenticated.
 type Verifications interface {
-	// Proof returns NotFound if the plugin handles no requests of the kind.
+	// Verification returns NotFound if the plugin handles no requests of the kind.
 	Verification(plugin, kind string) (CallbackVerification, error)
 }
 

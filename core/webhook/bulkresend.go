@@ -145,7 +145,7 @@ type ResendResult struct {
 
 // BulkResends stores the progress of bulk resends.
 type BulkResends interface {
-	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
+	// ResendNext resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
 	// returns more as false after the last one.
 	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (result ResendResult, more bool,
 		err error)

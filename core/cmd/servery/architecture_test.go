@@ -49,7 +49,7 @@ var allowedImports = []struct {
 	{"core/internal/postgres/cache", []string{"core"}},
 	{"core/internal/postgres/compress", nil},
 	{"core/internal/postgres/seal", nil},
-	{"core/internal/postgres", []string{"core", "core/retry", "core/internal/postgres/compress",
+	{"core/internal/postgres", []string{"core", "core/internal/postgres/compress",
 		"core/internal/postgres/seal"}}, // the kernel
 	// and those above, see storage
 	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres",
@@ -57,8 +57,7 @@ var allowedImports = []struct {
 		"core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk", "plugins/sdk/signature"}},
-	{"core/relay", []string{"core", "core/outcome", "core/queue", "core/retry", "core/step", "core/webhook",
-		"plugins/sdk/signature"}},
+	{"core/relay", []string{"core", "core/outcome", "core/step", "core/webhook", "plugins/sdk/signature"}},
 	{"core/step", []string{"plugins/sdk/placeholder"}},
 	{"plugins/sdk/signature", nil},
 	{"plugins/sdk/placeholder", nil},
@@ -66,9 +65,7 @@ var allowedImports = []struct {
 	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
 	{"core", nil},
-	{"core/queue", []string{"core"}},
-	{"core/retry", nil},
-	{"core/…", []string{"core", "core/queue", "core/retry"}}, // a capability, and those before it in the list
+	{"core/…", []string{"core"}}, // a capability, and those before it in the list
 	{"web", []string{"core", "core/<capability>", "web/body"}},
 	{"web/body", []string{"core", "core/<capability>"}},
 	{"web/client", nil},
@@ -82,10 +79,10 @@ var allowedImports = []struct {
 }
 
 // capabilities may import those before them in the list.
-var capabilities = []string{"store", "menu", "order", "customer", "webhook", "webhook/catalogue", "job", "step",
-	"outcome", "relay", "relay/jwks", "credential", "limit", "access", "access/oidc", "action", "callback",
-	"poll", "pluginhost", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound",
-	"aggregator", "queue", "retry"}
+var capabilities = []string{"retry", "queue", "pluginhost", "store", "menu", "order", "customer", "webhook",
+	"webhook/catalogue", "job", "step", "outcome", "relay", "relay/jwks", "credential", "limit", "access",
+	"access/oidc", "action", "callback", "poll", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound",
+	"aggregator"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"audit", "sweep", "outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms",

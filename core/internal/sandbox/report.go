@@ -146,7 +146,7 @@ const (
 	pollInterval   = 200 * time.Millisecond
 )
 
-// ReportedArrivals is the report's form of console.Arrivals.
+// ReportedArrivals says how many orders reached the endpoint.
 type ReportedArrivals struct {
 	Orders  int     `json:"orders"`
 	Known   int     `json:"known"`
