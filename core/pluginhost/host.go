@@ -34,28 +34,30 @@ type Keep func(ctx context.Context, plugin string, s Subject, values []*sdk.Kept
 
 // Config sets where plugins are and how they are supervised. Zero values take the defaults.
 type Config struct {
-	Dir            string        // one directory with a manifest for each plugin, which plugins cannot see
-	TempDir        string        // os.TempDir(); must allow execution, and have a short path
-	Hidden         []string      // other directories hidden from plugins, if the system supports that
-	NoIsolation    bool          // plugins run without namespaces, as on a system that has none
-	StartTimeout   time.Duration // sdk.StartTimeout, from the process start until it is ready
-	HealthInterval time.Duration // 3 s
-	DrainTimeout   time.Duration // 30 s, for running calls of a version that is replaced or stopped
-	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting
-	Clock          core.Clock
-	Observer       Observer
-	Watcher        Watcher      // nil: none
-	Journal        Journal      // nil: faults and requests that are set aside are only kept in memory
-	Keep           Keep         // nil: values that results keep are not stored
-	Tracer         *core.Tracer // nil: none
-	Log            *slog.Logger
+	Dir          string        // one directory with a manifest for each plugin, which plugins cannot see
+	TempDir      string        // os.TempDir(); must allow execution, and have a short path
+	Hidden       []string      // other directories hidden from plugins, if the system supports that
+	NoIsolation  bool          // plugins run without namespaces, as on a system that has none
+	StartTimeout time.Duration // sdk.StartTimeout, from the process start until it is ready
+	StartWait    time.Duration // 3 s, how long a call waits for a plugin that is starting
+	Clock        core.Clock
+	Observer     Observer
+	Watcher      Watcher      // nil: none
+	Journal      Journal      // nil: faults and requests that are set aside are only kept in memory
+	Keep         Keep         // nil: values that results keep are not stored
+	Tracer       *core.Tracer // nil: none
+	Log          *slog.Logger
 }
+
+// A plugin is checked every healthInterval. Calls of a version that is replaced or stopped may take drainTimeout.
+const (
+	healthInterval = 3 * time.Second
+	drainTimeout   = 30 * time.Second
+)
 
 func (c Config) withDefaults() Config {
 	c.TempDir = cmp.Or(c.TempDir, os.TempDir())
 	c.StartTimeout = cmp.Or(c.StartTimeout, sdk.StartTimeout)
-	c.HealthInterval = cmp.Or(c.HealthInterval, 3*time.Second)
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
 	c.StartWait = cmp.Or(c.StartWait, 3*time.Second)
 	return c
 }

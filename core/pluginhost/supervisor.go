@@ -210,7 +210,7 @@ func (k *supervisor) signalChange() {
 func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault error) {
 	misses := 0
 	for {
-		due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
+		due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(healthInterval))
 		select {
 		case <-ctx.Done():
 			stopTimer()

@@ -100,7 +100,7 @@ func (k *supervisor) drain(i *instance, last bool) {
 		k.clearCurrent(i)
 		k.setState(Draining)
 	}
-	due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainTimeout))
+	due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(drainTimeout))
 	defer stopTimer()
 	select {
 	case <-i.startDraining():

@@ -21,7 +21,6 @@ type SenderConfig struct {
 	ExchangeTimeout time.Duration // 5 s, from DNS lookup to the last byte read
 	ReadLimit       int64         // 64 KiB of the response are read
 	KeepLimit       int           // 4 KiB of them are stored
-	IdlePerHost     int           // 32 kept-alive connections to a host
 	TLS             *tls.Config   // for tests with their own certificate authority
 	UserAgent       string
 }
@@ -31,7 +30,6 @@ func (c SenderConfig) withDefaults() SenderConfig {
 	c.ExchangeTimeout = cmp.Or(c.ExchangeTimeout, 5*time.Second)
 	c.ReadLimit = cmp.Or(c.ReadLimit, 64<<10)
 	c.KeepLimit = cmp.Or(c.KeepLimit, 4<<10)
-	c.IdlePerHost = cmp.Or(c.IdlePerHost, 32)
 	c.UserAgent = cmp.Or(c.UserAgent, "Servery")
 	return c
 }
@@ -56,7 +54,7 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // a compression bomb would bypass the read limit
 		MaxIdleConns:           4096,
-		MaxIdleConnsPerHost:    config.IdlePerHost,
+		MaxIdleConnsPerHost:    32,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 		WriteBufferSize:        8 << 10, // headers and body of an order in one write

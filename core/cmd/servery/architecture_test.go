@@ -81,8 +81,8 @@ var allowedImports = []struct {
 // capabilities may import those before them in the list.
 var capabilities = []string{"retry", "queue", "pluginhost", "store", "menu", "order", "customer", "webhook",
 	"webhook/catalogue", "job", "step", "outcome", "relay", "relay/jwks", "credential", "limit", "access",
-	"access/oidc", "action", "callback", "poll", "publish", "console", "presence", "checklist", "toggle", "problem", "inbound",
-	"aggregator"}
+	"access/oidc", "action", "callback", "poll", "publish", "console", "presence", "checklist", "toggle", "problem",
+	"inbound", "aggregator"}
 
 // storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"audit", "sweep", "outbox", "jobs", "access", "tasks", "publications", "replicas", "platforms",
