@@ -109,3 +109,20 @@ func TestOnlyOneResendOfAProblemRuns(t *testing.T) {
 }
 
 var hiddenPattern = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
+
+func TestOpenProblemReplacesNoProblems(t *testing.T) {
+	f := emptyHub()
+	f.counts = sampleCounts()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	for path, link := range map[string]string{"": "/console/problems/", "b/7/": "/console/b/7/problems/"} {
+		f.figures = console.Figures{}
+		_, page := getPage(t, client, base+shell.Root+path)
+		require.Contains(t, page, "No problems with webhooks")
+		f.figures = console.Figures{OpenProblems: 1, Undelivered: 3}
+		_, page = getPage(t, client, base+shell.Root+path)
+		require.NotContains(t, page, "No problems with webhooks")
+		require.Contains(t, page, "1 problem with deliveries is not resolved. Not delivered: 3 event deliveries.")
+		require.Contains(t, page, `href="`+link+`">View problems</a>`)
+	}
+}

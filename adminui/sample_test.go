@@ -44,7 +44,8 @@ func fullHub() *fake {
 			CreatedAt: minutesAgo(80)})
 	f.counts = sampleCounts()
 	f.views = sampleViews()
-	f.figures = console.Figures{Waiting: 41, Held: 12, FailedDeliveries: 22, FailedJobs: 1, OpenJobs: 2}
+	f.figures = console.Figures{Waiting: 41, Held: 12, FailedDeliveries: 22, OpenProblems: 1, Undelivered: 430,
+		FailedJobs: 1, OpenJobs: 2}
 	f.deliveries, f.attempts = sampleDeliveries()
 	f.endpoints = sampleEndpoints(f.deliveries[1].ID)
 	f.jobs = sampleJobs()

@@ -93,6 +93,8 @@ CREATE INDEX deliveries_failed ON deliveries (business_id, id) WHERE state = 'fa
 CREATE INDEX deliveries_failed_at ON deliveries (business_id, finished_at, id) WHERE state = 'failed';
 CREATE INDEX deliveries_of_webhook ON deliveries (business_id, webhook_id, id);
 CREATE INDEX deliveries_failed_of_webhook ON deliveries (business_id, webhook_id, id) WHERE state = 'failed';
+CREATE INDEX deliveries_failed_at_of_webhook ON deliveries (business_id, webhook_id, finished_at)
+    WHERE state = 'failed';
 
 CREATE TABLE attempts (
     business_id      bigint NOT NULL,

@@ -213,19 +213,65 @@ func (p Pages) loadView(ctx context.Context, v *shell.PageContext, found []conso
 	for _, count := range counts {
 		total.Add(count)
 	}
+	if figures.OpenProblems > 0 {
+		causes = slices.Insert(causes, 0, openProblems(v, figures))
+	}
 	if len(causes) == 0 {
-		healthy := ui.Cause{State: ui.OK, Text: text.NoProblems}
-		if total.Attempts() == 0 {
-			healthy.Text = text.NoTraffic
-			if v.Business.ID != 0 {
-				healthy.Link = ui.Link{Href: v.Link("checklist/"), Label: text.Checklist}
-			}
-		}
-		causes = []ui.Cause{healthy}
+		causes = []ui.Cause{withoutCauses(v, total, figures)}
 	}
 	view.figures = figureList(v, total, figures)
 	view.charts = charts(v, counts, total)
 	return view, causes, nil
+}
+
+// The deliveries that Figures counts.
+const (
+	failedDeliveries = "deliveries/?state=failed&of=failed&when=24h"
+	heldDeliveries   = "deliveries/?state=held"
+)
+
+// openProblems reports the unresolved problems, with the number of their failed deliveries.
+func openProblems(v *shell.PageContext, f console.Figures) ui.Cause {
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseProblems,
+			cause.CappedCount(f.OpenProblems, text.OneOpenProblem, text.OpenProblems_),
+			cause.CappedCount(f.Undelivered, text.OneDelivery, text.Deliveries_)),
+		Link: ui.Link{Href: problemsPath(v), Label: text.ActSeeProblems}}
+}
+
+func problemsPath(v *shell.PageContext) string {
+	if v.Business.ID == 0 {
+		return shell.ProblemsPath
+	}
+	return v.Link("problems/")
+}
+
+// withoutCauses states that there are no problems, unless the figures count failed or held deliveries.
+func withoutCauses(v *shell.PageContext, total console.Count, f console.Figures) ui.Cause {
+	healthy := ui.Cause{State: ui.OK, Text: text.NoProblems}
+	switch {
+	case f.FailedDeliveries > 0: // of resolved problems
+		failed := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.DetailFailedDeliveries,
+			cause.CappedCount(f.FailedDeliveries, text.OneDelivery, text.Deliveries_)),
+			Link: ui.Link{Href: problemsPath(v) + "?state=any", Label: text.ActSeeProblems}}
+		if v.Business.ID != 0 {
+			failed.Link = ui.Link{Href: v.Link(failedDeliveries), Label: text.ActSeeFailedDeliveries}
+		}
+		return failed
+	case f.Held > 0: // such as those to a callback_url
+		held := ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseHeldNow,
+			cause.CappedCount(f.Held, text.OneDelivery, text.Deliveries_), text.HeldNote)}
+		if v.Business.ID != 0 {
+			held.Link = ui.Link{Href: v.Link(heldDeliveries), Label: text.ActSeeDeliveries}
+		}
+		return held
+	case total.Attempts() == 0:
+		healthy.Text = text.NoTraffic
+		if v.Business.ID != 0 {
+			healthy.Link = ui.Link{Href: v.Link("checklist/"), Label: text.Checklist}
+		}
+	}
+	return healthy
 }
 
 func figureList(v *shell.PageContext, total console.Count, f console.Figures) []ui.Metric {
@@ -244,12 +290,12 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 		}
 	}
 	held := ui.Metric{Label: text.HeldNow, Value: cause.CappedNumber(f.Held), Note: text.HeldNote,
-		Href: link("deliveries/?state=held")}
+		Href: link(heldDeliveries)}
 	if f.Held > 0 {
 		held.State = ui.Held
 	}
 	lost := ui.Metric{Label: text.FailedDay, Value: cause.CappedNumber(f.FailedDeliveries), Note: text.FailedNote,
-		Href: link("deliveries/?state=failed&when=24h")}
+		Href: link(failedDeliveries)}
 	if v.Business.ID == 0 {
 		lost.Note, lost.Href = text.FailedNoteAll, shell.ProblemsPath
 	}
@@ -257,7 +303,7 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 		lost.State = ui.Err
 	}
 	jobs := ui.Metric{Label: text.FailedJobsDay, Value: cause.CappedNumber(f.FailedJobs),
-		Note: fmt.Sprintf(text.OpenJobsNote, cause.CappedNumber(f.OpenJobs)), Href: link("jobs/?state=failed")}
+		Note: fmt.Sprintf(text.OpenJobsNote, cause.CappedNumber(f.OpenJobs)), Href: link("jobs/?state=failed&when=24h")}
 	if f.FailedJobs > 0 {
 		jobs.State = ui.Err
 	}

@@ -24,12 +24,40 @@ func TestDryRunIsNoProblem(t *testing.T) {
 	require.Equal(t, fine, withWarnedJob(v, fine, []console.Job{warned}))
 }
 
+func TestPageIsHealthyOnlyWithoutUndeliveredEvents(t *testing.T) {
+	one := &shell.PageContext{Now: now, Business: core.Business{ID: 7}}
+	busy, all := console.Count{Succeeded: 1}, &shell.PageContext{Now: now}
+	require.Equal(t, ui.OK, withoutCauses(one, busy, console.Figures{}).State)
+	require.Equal(t, ui.OK, withoutCauses(one, console.Count{}, console.Figures{}).State)
+
+	failed := withoutCauses(one, busy, console.Figures{FailedDeliveries: 1, Held: 2})
+	require.Equal(t, ui.Warn, failed.State)
+	require.Contains(t, failed.Text, "Failed in the last 24 hours: 1 event delivery.")
+	require.Equal(t, "/console/b/7/deliveries/?state=failed&of=failed&when=24h", failed.Link.Href)
+	require.Equal(t, shell.ProblemsPath+"?state=any",
+		withoutCauses(all, busy, console.Figures{FailedDeliveries: 1}).Link.Href)
+
+	held := withoutCauses(one, console.Count{}, console.Figures{Held: 2})
+	require.Equal(t, ui.Held, held.State)
+	require.Contains(t, held.Text, "Waiting: 2 event deliveries.")
+	require.Equal(t, "/console/b/7/deliveries/?state=held", held.Link.Href)
+}
+
+func TestOpenProblemsAreReported(t *testing.T) {
+	figures := console.Figures{OpenProblems: 2, Undelivered: 430}
+	one := openProblems(&shell.PageContext{Now: now, Business: core.Business{ID: 7}}, figures)
+	require.Equal(t, ui.Cause{State: ui.Warn,
+		Text: "2 problems with deliveries are not resolved. Not delivered: 430 event deliveries.",
+		Link: ui.Link{Href: "/console/b/7/problems/", Label: "View problems"}}, one)
+	require.Equal(t, shell.ProblemsPath, openProblems(&shell.PageContext{Now: now}, figures).Link.Href)
+}
+
 func TestFailedDeliveriesLinkWhatTheyCount(t *testing.T) {
 	failed := func(v *shell.PageContext) ui.Metric {
 		return figureList(v, console.Count{}, console.Figures{FailedDeliveries: 3})[3]
 	}
 	one := failed(&shell.PageContext{Now: now, Business: core.Business{ID: 7}})
-	require.Equal(t, "/console/b/7/deliveries/?state=failed&when=24h", one.Href)
+	require.Equal(t, "/console/b/7/deliveries/?state=failed&of=failed&when=24h", one.Href)
 	all := failed(&shell.PageContext{Now: now})
 	require.Equal(t, shell.ProblemsPath, all.Href)
 	require.Contains(t, all.Note, "opens the problems of all days")

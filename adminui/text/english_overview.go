@@ -4,6 +4,11 @@ package text
 const (
 	NoProblems = "No problems with webhooks, orders, menus and updates. No request of the last 24 hours " +
 		"failed, or had half of its entries rejected."
+	CauseProblems   = "%s. Not delivered: %s."
+	OneOpenProblem  = "1 problem with deliveries is not resolved"
+	OpenProblems_   = "%s problems with deliveries are not resolved"
+	CauseHeldNow    = "Waiting: %s. Possible reasons: %s."
+	ActSeeProblems  = "View problems"
 	NoTraffic       = "There were no deliveries in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
 	PendingNow      = "Pending"

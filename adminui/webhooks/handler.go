@@ -132,7 +132,8 @@ func failedLink(e console.Endpoint) ui.Link {
 		return ui.Link{}
 	}
 	return ui.Link{Href: shell.BusinessLink(e.Business,
-		fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeFailedDeliveries}
+		fmt.Sprintf("deliveries/?state=%s&webhook=%d&of=failed&when=24h", webhook.Failed, e.ID)),
+		Label: text.ActSeeFailedDeliveries}
 }
 
 func stateOf(e console.Endpoint) (ui.State, string) {

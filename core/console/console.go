@@ -32,7 +32,7 @@ type Endpoint struct {
 	Health           Health
 	Held             int // held deliveries (webhook.Held); at most MaxCount
 	Waiting          int // pending deliveries; at most MaxCount
-	FailedDeliveries int // failed deliveries of the last 24 hours; at most MaxCount
+	FailedDeliveries int // that failed in the last 24 hours; at most MaxCount
 	// last success of another webhook of the business on the same host and port; zero: never
 	ServerSucceededAt time.Time
 }
@@ -89,7 +89,9 @@ func (c *Count) Add(other Count) {
 type Figures struct {
 	Waiting          int // pending deliveries; at most MaxCount
 	Held             int // held deliveries (webhook.Held); at most MaxCount
-	FailedDeliveries int // failed deliveries of the last 24 hours; at most MaxCount
+	FailedDeliveries int // that failed in the last 24 hours; at most MaxCount
+	OpenProblems     int // unresolved problems with failed deliveries; at most MaxCount
+	Undelivered      int // failed deliveries of these, of any age; at most MaxCount
 	FailedJobs       int // of the last 24 hours
 	OpenJobs         int
 }

@@ -59,21 +59,29 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 	c := newDeliveryHarness(t)
 	read, businesses := consoleview.New(c.db), []core.BusinessID{c.business}
-	gaveUp := func(age time.Duration, state string) {
-		at := c.clock.Now().Add(-age)
+	ended := func(created, finished time.Duration, state string) {
+		id, at := core.NewID(c.clock.Now().Add(-created)), c.clock.Now().Add(-finished)
 		pgtest.Exec(t, c.db,
 			`INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
 				finished_at)
-			VALUES (?, ?, ?, 'store_creation', ?, '', ?, 6, 500, ?)`, c.business, core.NewID(at), core.NewID(at),
-			c.sub.ID, state, at)
+			VALUES (?, ?, ?, 'store_creation', ?, '', ?, 6, 500, ?)`, c.business, id, id, c.sub.ID, state, at)
+		if state == "failed" {
+			pgtest.Exec(t, c.db,
+				`INSERT INTO problems AS problem (business_id, server, error_class, status, webhooks, first_seen_at,
+					last_seen_at)
+				VALUES (?0, 'pos.example', 'status', 500, ARRAY[?1::bigint], ?2, ?2)
+				ON CONFLICT (business_id, server, error_class, status) DO UPDATE
+					SET last_seen_at = greatest(problem.last_seen_at, excluded.last_seen_at)`,
+				c.business, c.sub.ID, at)
+		}
 	}
-	gaveUp(25*time.Hour, "failed")
-	gaveUp(time.Hour, "delivered")
+	ended(26*time.Hour, 25*time.Hour, "failed")
+	ended(time.Hour, time.Hour, "delivered")
 	found, err := read.UnhealthyEndpoints(t.Context(), businesses, 10)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	gaveUp(time.Hour, "failed")
-	gaveUp(23*time.Hour, "failed")
+	ended(time.Hour, time.Hour, "failed")
+	ended(30*time.Hour, 23*time.Hour, "failed") // created before, failed today
 	found, err = read.UnhealthyEndpoints(t.Context(), businesses, 10)
 	require.NoError(t, err)
 	require.Len(t, found, 1)

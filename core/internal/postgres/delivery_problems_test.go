@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
@@ -101,6 +102,21 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	require.WithinDuration(t, start, shared.FirstSeen, time.Second)
 	require.Equal(t, 2, byServer["else.example:8443"].Failed)
 
+	read, stranger := consoleview.New(c.db), hubtest.Business(t, c.db).ID
+	counts := func(business core.BusinessID) []int {
+		figures, err := read.Figures(ctx, []core.BusinessID{business}, c.clock.Now())
+		require.NoError(t, err)
+		return []int{figures.OpenProblems, figures.Undelivered}
+	}
+	require.Equal(t, []int{4, 9}, counts(c.business))
+	require.Equal(t, []int{0, 0}, counts(stranger))
+	require.NoError(t, c.queue.SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
+		From: console.ProblemOpen, To: console.ProblemResolved}, access.Change{Business: c.business}))
+	require.Equal(t, []int{3, 5}, counts(c.business))
+	require.NoError(t, c.queue.SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
+		From: console.ProblemResolved, To: console.ProblemOpen}, access.Change{Business: c.business}))
+
+	list = c.problems(console.ProblemFilter{Limit: 9})
 	next := c.problems(console.ProblemFilter{Limit: 2, BeforeTime: list[1].LastSeen, BeforeID: list[1].ID})
 	require.Equal(t, []int64{list[2].ID, list[3].ID}, []int64{next[0].ID, next[1].ID})
 	targets, err := consolelists.New(c.db).ProblemTargets(ctx, c.business, shared.ID)
@@ -114,7 +130,6 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	every, err := consolelists.New(c.db).Problems(ctx, console.ProblemFilter{Limit: 9})
 	require.NoError(t, err)
 	require.Equal(t, list, every, "of all businesses")
-	stranger := hubtest.Business(t, c.db).ID
 	require.Empty(t, c.problems(console.ProblemFilter{Businesses: []core.BusinessID{stranger}}))
 	_, err = consolelists.New(c.db).Problem(ctx, stranger, shared.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))

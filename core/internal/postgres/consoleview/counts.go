@@ -50,10 +50,10 @@ func (c Store) Counts(ctx context.Context, businesses []core.BusinessID, webhook
 func (c Store) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
 	var f console.Figures
 	err := c.db.Bun().QueryRowContext(ctx, queries.With("figures", postgres.Args{
-		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "most": console.MaxCount,
-		"most_queued": 2 * console.MaxCount,
-	})).Scan(&f.Waiting, &f.Held,
-		&f.FailedDeliveries, &f.FailedJobs, &f.OpenJobs)
+		"businesses": postgres.Array(businesses), "since": since, "first": core.FirstID(since),
+		"most": console.MaxCount, "most_queued": 2 * console.MaxCount,
+	})).Scan(&f.Waiting, &f.Held, &f.FailedDeliveries, &f.OpenProblems, &f.Undelivered, &f.FailedJobs,
+		&f.OpenJobs)
 	if err != nil {
 		return f, fmt.Errorf("counting pending work: %w", err)
 	}

@@ -60,7 +60,33 @@ SELECT
         FROM (
             SELECT 1
             FROM deliveries
-            WHERE business_id = ANY (?businesses) AND state = 'failed' AND id >= ?first
+            WHERE business_id = ANY (?businesses) AND state = 'failed' AND finished_at >= ?since
+            LIMIT ?most
+        ) counted
+    ),
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1
+            FROM problems problem
+            WHERE problem.business_id = ANY (?businesses)
+                AND problem.state <> 'resolved'
+                AND EXISTS (
+                    SELECT
+                    FROM deliveries delivery
+                    WHERE delivery.business_id = problem.business_id AND delivery.problem_id = problem.id
+                )
+            LIMIT ?most
+        ) counted
+    ),
+    (
+        SELECT count(*)
+        FROM (
+            SELECT 1
+            FROM problems problem
+            JOIN deliveries delivery
+                ON delivery.business_id = problem.business_id AND delivery.problem_id = problem.id
+            WHERE problem.business_id = ANY (?businesses) AND problem.state <> 'resolved'
             LIMIT ?most
         ) counted
     ),

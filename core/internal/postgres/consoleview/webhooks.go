@@ -51,7 +51,7 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 	var rows []endpointRow
 	day := c.day()
 	if err := in.NewRaw(queries.With("endpoints", postgres.Args{
-		"webhooks": bun.SafeQuery(which, args...), "day": day, "first": core.FirstID(day), "most": console.MaxCount,
+		"webhooks": bun.SafeQuery(which, args...), "day": day, "most": console.MaxCount,
 		"is_held": deliveries.IsHeld,
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading webhooks: %w", err)
@@ -106,6 +106,6 @@ func (c Store) Endpoint(ctx context.Context, business core.BusinessID, id int64)
 func (c Store) UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID,
 	limit int) ([]console.Endpoint, error) {
 	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("webhooks_with_problems", postgres.Args{
-		"businesses": postgres.Array(businesses), "first": core.FirstID(c.day()), "limit": limit,
+		"businesses": postgres.Array(businesses), "since": c.day(), "limit": limit,
 	})))
 }

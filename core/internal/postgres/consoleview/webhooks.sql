@@ -67,7 +67,7 @@ LEFT JOIN LATERAL (
         WHERE delivery.business_id = webhook.business_id
             AND delivery.webhook_id = webhook.id
             AND delivery.state = 'failed'
-            AND delivery.id >= ?first
+            AND delivery.finished_at >= ?day
         LIMIT ?most
     ) delivery
 ) failed ON true
@@ -97,13 +97,21 @@ WHERE webhook.business_id = ANY (?businesses)
             webhook.disabled_reason <> ''
             OR EXISTS (SELECT 1 FROM delivery_queue queue WHERE queue.endpoint = webhook.id)
         )
+        -- Problems are few, and their time is exact to 10 s. Deliveries have a partition for each day.
         OR EXISTS (
+            SELECT
+            FROM problems problem
+            WHERE problem.business_id = webhook.business_id
+                AND problem.last_seen_at >= ?since::timestamptz - interval '1 minute'
+                AND webhook.id = ANY (problem.webhooks)
+        )
+        AND EXISTS (
             SELECT
             FROM deliveries delivery
             WHERE delivery.business_id = webhook.business_id
                 AND delivery.webhook_id = webhook.id
                 AND delivery.state = 'failed'
-                AND delivery.id >= ?first
+                AND delivery.finished_at >= ?since
         )
     )
 ORDER BY
