@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,10 +250,43 @@ func TestJobStateIsExplained(t *testing.T) {
 			ui.Err, "Not applied, or not for all categories: 1 of 2 timing groups."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil,
 			ui.OK, "Applied: 2 objects."},
+		{console.Job{Kind: core.OrderRetryJob, State: "running", Done: 1, Total: 9}, nil, ui.Run, "1 of 9 orders"},
+		{console.Job{Kind: core.OrderRetryJob, State: "done", Result: []byte(`{"retried":0,"failed":0}`)}, nil,
+			ui.Neutral, "Nothing was resent."},
+		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":12,"failed":0}`)},
+			nil, ui.OK, "Resent: 12 orders."},
+		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":12,"failed":12}`)},
+			nil, ui.Err, "Resent: 12 orders. Failed again: 12."},
+		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":10,"failed":1}`)},
+			nil, ui.Warn, "Resent: 10 orders. Failed again: 1. Skipped, because they changed"},
+		{console.Job{Kind: core.RecheckJob, State: "done", Total: 12, Result: []byte(`{"items":12}`)}, nil,
+			ui.OK, "Checked: 12 items."},
+		{console.Job{Kind: core.RecheckJob, State: "done", Total: 12,
+			Result: []byte(`{"items":12,"items_with_findings":3}`)}, nil,
+			ui.Warn, "Checked: 12 items. Items that break a rule of the platform: 3."},
 	} {
 		cause := Job(row.job, row.groups)
 		require.Equal(t, row.state, cause.State)
 		require.Contains(t, cause.Text, row.text)
+	}
+}
+
+func TestFailedJobHasTheRemedyOfItsKind(t *testing.T) {
+	rollback := `{"stats":{},"warnings":[{"path":"rollback","message":"the hub could not roll back"}]}`
+	for _, row := range []struct {
+		kind                 core.JobKind
+		result               string
+		resent, again, start bool
+	}{
+		{core.StoreJob, "", true, true, false}, {core.MenuJob, `{"stats":{}}`, true, true, false},
+		{core.TimingJob, "", true, false, false}, {core.OrderRetryJob, "", true, false, false},
+		{core.MenuJob, rollback, false, false, true}, {core.BulkResendJob, "", false, false, true},
+		{core.ProblemResendJob, "", false, false, true}, {core.RecheckJob, "{}", false, false, false},
+	} {
+		detail := Job(console.Job{Kind: row.kind, State: "failed", Error: "e", Result: []byte(row.result)}, nil).Detail
+		require.Contains(t, detail, "Ask the operator of the hub to fix this.")
+		require.Equal(t, []bool{row.resent, row.again, row.start}, []bool{strings.Contains(detail, "POS resend"),
+			strings.Contains(detail, "Run again"), strings.Contains(detail, "where you started it")}, row.kind)
 	}
 }
 

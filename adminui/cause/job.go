@@ -30,7 +30,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	switch {
 	case j.State == string(job.Failed):
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attemptCount(j.Attempts), j.Error),
-			Detail: text.RemedyJobFailed}
+			Detail: jobRemedy(j)}
 	case j.State == string(job.Queued) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Queued):
@@ -46,6 +46,10 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 		return problemResendCause(j)
 	case j.Kind == core.BulkResendJob:
 		return resendCause(j)
+	case j.Kind == core.OrderRetryJob:
+		return retryCause(j)
+	case j.Kind == core.RecheckJob:
+		return recheckCause(j)
 	case j.Kind == core.TimingJob && failedTimings(j) > 0:
 		return ui.Cause{State: ui.Err,
 			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(failedTimings(j)),
@@ -66,6 +70,32 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 }
 
+// jobRemedy returns what to do after the error of a failed job is fixed: who submits the request again.
+func jobRemedy(j console.Job) string {
+	switch {
+	case j.Kind == core.RecheckJob:
+		return sentences(text.RemedyJobFailed, text.RemedyJobCheck)
+	case j.Kind == core.MenuJob && isRollback(j):
+		return sentences(text.RemedyJobFailed, text.RemedyJobStart)
+	case j.Kind == core.StoreJob || j.Kind == core.MenuJob:
+		return sentences(text.RemedyJobFailed, text.RemedyJobPOS, text.RemedyJobRerun)
+	case j.Kind == core.TimingJob || j.Kind == core.OrderRetryJob:
+		return sentences(text.RemedyJobFailed, text.RemedyJobPOS)
+	}
+	return sentences(text.RemedyJobFailed, text.RemedyJobStart)
+}
+
+// isRollback reports whether a failed menu job is a rollback, by the warning that its result then has.
+func isRollback(j console.Job) bool {
+	var result struct {
+		Warnings []struct {
+			Path string `json:"path"`
+		} `json:"warnings"`
+	}
+	_ = json.Unmarshal(j.Result, &result)
+	return len(result.Warnings) > 0 && result.Warnings[0].Path == "rollback"
+}
+
 // objectCount returns n objects, named for the kind of the job.
 func objectCount(kind core.JobKind, n int) string {
 	switch kind {
@@ -73,6 +103,10 @@ func objectCount(kind core.JobKind, n int) string {
 		return ui.Count(n, text.OneStore, text.Stores_)
 	case core.MenuJob:
 		return ui.Count(n, text.OneEntry, text.Entries_)
+	case core.OrderRetryJob:
+		return ui.Count(n, text.OneOrder, text.Orders_)
+	case core.RecheckJob:
+		return ui.Count(n, text.OneItem, text.Items_)
 	}
 	return ui.Count(n, text.OneObject, text.Objects_)
 }
@@ -127,4 +161,52 @@ func resendCause(j console.Job) ui.Cause {
 	}
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseJobResentBut, deliveryCount(result.Resent), deliveryCount(result.Skipped))}
+}
+
+// RetriedOrders returns how many orders an order retry resent, and how many of them failed again.
+func RetriedOrders(j console.Job) (sent, failed int) {
+	var result struct {
+		Retried int `json:"retried"`
+		Failed  int `json:"failed"`
+	}
+	if j.Kind == core.OrderRetryJob {
+		_ = json.Unmarshal(j.Result, &result)
+	}
+	return result.Retried, result.Failed
+}
+
+// retryCause reports the result of an order retry.
+func retryCause(j console.Job) ui.Cause {
+	sent, failed := RetriedOrders(j)
+	if j.Total == 0 {
+		return ui.Cause{State: ui.Neutral, Text: text.CauseJobNoOrder}
+	}
+	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, ui.Count(sent, text.OneOrder, text.Orders_))}
+	if failed > 0 {
+		cause.Text += " " + fmt.Sprintf(text.ResendAgain, ui.Number(failed))
+	}
+	if sent < j.Total {
+		cause.Text += " " + fmt.Sprintf(text.ResendSkipped, ui.Number(j.Total-sent))
+	}
+	switch {
+	case failed > 0 && failed == sent:
+		cause.State = ui.Err
+	case failed > 0 || sent < j.Total:
+		cause.State = ui.Warn
+	}
+	return cause
+}
+
+// recheckCause reports the result of a check of stored items.
+func recheckCause(j console.Job) ui.Cause {
+	var result struct {
+		Found int `json:"items_with_findings"`
+	}
+	_ = json.Unmarshal(j.Result, &result)
+	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobChecked, objectCount(j.Kind, j.Total))}
+	if result.Found > 0 {
+		cause.State = ui.Warn
+		cause.Text += " " + fmt.Sprintf(text.CauseJobFound, ui.Number(result.Found))
+	}
+	return cause
 }

@@ -115,6 +115,9 @@ func stateOf(j console.Job) (ui.State, string) {
 	case string(job.Failed):
 		return ui.Err, words
 	case string(job.Done):
+		if sent, failed := cause.RetriedOrders(j); failed > 0 {
+			return cause.Job(j, nil).State, fmt.Sprintf(text.DoneButAgain, words, ui.Number(failed), ui.Number(sent))
+		}
 		if n := job.FailedObjects(j.Result); n > 0 {
 			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}

@@ -91,7 +91,8 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 				objects = ui.Number(j.Done) + " / " + objects
 			}
 		}
-		if n := job.FailedObjects(j.Result); n > 0 {
+		_, orders := cause.RetriedOrders(j)
+		if n := job.FailedObjects(j.Result) + orders; n > 0 {
 			failures = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {

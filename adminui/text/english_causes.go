@@ -8,6 +8,7 @@ const (
 		"you repeat it."
 	TryAgain           = "Retry"
 	DoneBut            = "%s, %s of %s failed"
+	DoneButAgain       = "%s, %s of %s failed again"
 	DoneWarned         = "%s, with warnings"
 	CauseJobWarned     = "Applied: %s, with %s."
 	MoreWarnings       = "The callback has %s more."

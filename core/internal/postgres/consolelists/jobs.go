@@ -38,8 +38,10 @@ type jobRow struct {
 const (
 	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts,
 		progress, total, error`
-	// The result of a dry run lists its changes, other results the failures; a list needs neither.
-	jobListColumns = jobColumns + `, CASE WHEN NOT dry_run THEN result - 'failed' END AS result`
+	// The result of a dry run lists its changes, other results the failures; a list needs neither. Those of resends
+	// count the failures.
+	jobListColumns = jobColumns + `, CASE WHEN dry_run THEN NULL
+		WHEN jsonb_typeof(result->'failed') = 'number' THEN result ELSE result - 'failed' END AS result`
 )
 
 func (r jobRow) job() console.Job {
