@@ -3,12 +3,14 @@ package adminui_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
@@ -51,6 +53,39 @@ func TestJobIsComparedOnlyWithOtherBodies(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestJobPageSaysWhyNoCallbackWasSent(t *testing.T) {
+	const section, unsubscribed = "Message to the POS with the result", "No active webhook was subscribed"
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	shown := func(change func(*console.JobDetail)) string {
+		before := f.jobs[0]
+		defer func() { f.jobs[0] = before }()
+		change(&f.jobs[0])
+		_, page := getPage(t, client, base+shell.Root+"b/7/jobs/"+before.Reference.String()+"/")
+		return page
+	}
+	page := shown(func(*console.JobDetail) {})
+	require.Contains(t, page, section)
+	require.Contains(t, page, "Result sent to the POS")
+	require.NotContains(t, page, unsubscribed)
+	require.Equal(t, webhook.OldestFirst, f.filter.Sort, "events of publications follow the callback")
+
+	page = shown(func(j *console.JobDetail) { j.Event = idAt(9999) })
+	require.Contains(t, page, unsubscribed)
+	require.NotContains(t, page, "Result sent to the POS")
+	require.NotContains(t, page, "expired")
+	page = shown(func(j *console.JobDetail) { j.Event, j.Outcome = idAt(9999), nil })
+	require.Contains(t, page, "The deliveries of this callback have expired")
+	require.NotContains(t, page, unsubscribed)
+	require.Contains(t, shown(func(j *console.JobDetail) { j.Event, j.FinishedAt = core.ID{}, time.Time{} }),
+		"No attempt yet.")
+	for _, kind := range []core.JobKind{core.BulkResendJob, core.ProblemResendJob, core.RecheckJob} {
+		require.NotContains(t, shown(func(j *console.JobDetail) { j.Kind, j.Event = kind, core.ID{} }), section)
+	}
+	require.NotContains(t, shown(func(j *console.JobDetail) { j.DryRun, j.Event = true, core.ID{} }), section)
 }
 
 func TestCallbackURLHasNoPreviousDeliveries(t *testing.T) {

@@ -136,10 +136,9 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 
 // EventTable lists the deliveries of one event by URL.
 func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
-	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone,
-		Columns: []ui.Column{
-			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastResponse, Kind: ui.Wide},
-			{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
+	list := ui.List{Name: text.Deliveries, Columns: []ui.Column{
+		{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastResponse, Kind: ui.Wide},
+		{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
 	for _, d := range found {
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{stateCell(d),

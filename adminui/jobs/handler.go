@@ -138,10 +138,11 @@ type jobView struct {
 	request     bodyView
 	outcome     bodyView
 	result      ui.Payload
-	deliveries  ui.List
-	hasCallback bool // the job has a callback event
-	finished    bool
-	progress    string // percent of a running job
+	deliveries  ui.List // of the callback
+	callback    string  // why deliveries are empty, in a sentence; "": they are not, or the kind has no callback
+	hasCallback bool    // the kind of job has a callback
+	hasEvent    bool    // the callback was created
+	progress    string  // percent of a running job
 }
 
 // bodyView is a body with the URL that downloads it.
@@ -172,27 +173,24 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		groups = console.GroupResultErrors(j.Result)
 	}
 	page := v.Link("jobs/" + j.Reference.String() + "/")
-	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{},
-		finished: !j.FinishedAt.IsZero(),
+	view := jobView{facts: facts(v, j), groups: groups, hasCallback: hasCallback(j), hasEvent: j.Event != core.ID{},
 		request: bodyView{ui.PayloadOf("request", text.Request, j.Request, ui.MaxShown, page+"request.json"),
-			page + "request.json"},
-		outcome: bodyView{ui.PayloadOf("callback", text.Outcome, j.Outcome, ui.MaxShown, page+"callback.json"),
-			page + "callback.json"}}
+			page + "request.json"}}
 	if j.DryRun {
-		view.result = ui.PayloadOf("result", text.Outcome, j.Result, ui.MaxShown, page+"result.json")
+		view.result = ui.PayloadOf("result", text.Result, j.Result, ui.MaxShown, page+"result.json")
 	}
 	if j.State == string(job.Running) && j.Total > 0 {
 		view.progress = fmt.Sprint(100 * j.Done / j.Total)
 	}
-	if view.hasCallback {
-		found, err := p.Deliveries.List(c.UserContext(), v.Business.ID,
-			webhook.Filter{Reference: j.Reference.String(), Limit: maxDeliveries})
-		if err != nil {
-			return err
-		}
-		view.deliveries = deliveries.EventTable(v,
-			slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event }))
+	if err := p.addDeliveries(c.UserContext(), v, j, &view); err != nil {
+		return err
 	}
+	label := text.Result
+	if view.callback == "" {
+		label = text.Outcome
+	}
+	view.outcome = bodyView{ui.PayloadOf("callback", label, j.Outcome, ui.MaxShown, page+"callback.json"),
+		page + "callback.json"}
 	head := shell.Head{Title: optionLabel(kindOptions, string(j.Kind)), Note: j.Reference.String(),
 		Parent: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
 		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
@@ -204,11 +202,50 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if hasComparison(j) {
 		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
-	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
+	if v.MayAct() && !j.FinishedAt.IsZero() && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
 		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "rerun/", ReasonLabel: text.Why, Key: "r",
 			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
+}
+
+// hasCallback reports whether a job sends its result to the POS. Dry runs and jobs that no request of the POS starts
+// send none.
+func hasCallback(j console.JobDetail) bool {
+	switch j.Kind {
+	case core.BulkResendJob, core.ProblemResendJob, core.RecheckJob:
+		return false
+	}
+	return !j.DryRun
+}
+
+// addDeliveries adds the deliveries of the callback, or why there are none. The callback is the first event of its
+// job, before those of the publications. It expires together with its deliveries.
+func (p Pages) addDeliveries(ctx context.Context, v *shell.PageContext, j console.JobDetail, view *jobView) error {
+	switch {
+	case !view.hasEvent && j.FinishedAt.IsZero():
+		view.callback = text.NoAttempts
+	case !view.hasEvent:
+		view.callback = text.NoCallback
+	}
+	if !view.hasEvent {
+		return nil
+	}
+	found, err := p.Deliveries.List(ctx, v.Business.ID,
+		webhook.Filter{Reference: j.Reference.String(), Sort: webhook.OldestFirst, Limit: maxDeliveries})
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event })
+	view.deliveries = deliveries.EventTable(v, found)
+	switch {
+	case len(found) > 0:
+	case j.Outcome == nil:
+		view.callback = text.DeliveriesGone
+	default:
+		view.callback = text.NoCallbackText
+	}
+	return nil
 }
 
 // facts lists the properties of a job.

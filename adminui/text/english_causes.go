@@ -80,7 +80,7 @@ const (
 		"of the POS. An event delivery is one event, such as a new order, that the hub sends there."
 	BusinessNote = "A webhook is a URL of the POS. An event delivery is one event, such as a new order, that " +
 		"the hub sends there. A job applies a request of the POS, such as a menu."
-	DeliveriesGone     = "These deliveries have expired."
+	DeliveriesGone     = "The deliveries of this callback have expired, if there were any."
 	LiveWithout        = "Live, %s missing"
 	GridWaits          = "Not live, menu waiting"
 	LiveWaits          = "Live, newer menu waiting"

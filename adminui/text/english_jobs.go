@@ -44,6 +44,7 @@ const (
 	Finished         = "Finished"
 	Started          = "Started"
 	CallbackDelivery = "Message to the POS with the result or the failure (callback)"
-	NoCallbackText   = "No webhook is subscribed to the event of this job, so no callback was sent."
+	NoCallbackText   = "No active webhook was subscribed to the event of this job, so no callback was sent."
+	NoCallback       = "This job sent no callback."
 	BodyGone         = "The body has expired."
 )
