@@ -262,6 +262,15 @@ func TestOverviewShowsItsTime(t *testing.T) {
 	assert.True(t, strings.Contains(page, `data-every="30"`), `data-every="30"`)
 }
 
+func TestPagesWithHoursAndPluginsRefreshByTime(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	client := adminClient(t, base)
+	for _, path := range []string{"", "grid/", "stores/1040/", "items/501/"} {
+		_, page := getPage(t, client, base+shell.Root+"b/7/"+path)
+		assert.Contains(t, page, `data-every="30"`, path)
+	}
+}
+
 func TestFormURLRedirectsToItsPage(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)

@@ -158,7 +158,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	list, keys := matrix.list(f, places)
 	head := shell.Head{Title: item.Title, Note: item.RefID,
 		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Live: true,
-		Causes: causes(v, item, f.Store, cause.Item(item, platformNames(platforms), counts, v.LocalNow())),
+		RefreshSeconds: shell.OutsideRefresh,
+		Causes:         causes(v, item, f.Store, cause.Item(item, platformNames(platforms), counts, v.LocalNow())),
 		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
 			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
 			Label: text.AtAMoment}},

@@ -53,7 +53,8 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	table.list.Filters = gridFilters(f, platforms)
 	head := shell.Head{Title: text.Grid, Note: text.GridNote,
-		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}
+		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true,
+		RefreshSeconds: shell.OutsideRefresh}
 	if len(table.counts) > 0 {
 		head.Above = append(head.Above, ui.Counts(fmt.Sprintf(text.GridCountsAll,
 			ui.Count(table.total, text.OneStore, text.Stores_)), countLinks(v, f, table.counts)))

@@ -164,7 +164,8 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
 		{Label: text.Created, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
 	causes = withWarnedJob(v, causes, recent)
-	return v.Show(c, shell.Head{Title: b.Name, Note: text.BusinessNote, Causes: causes, Live: true}, overviewPage(view))
+	return v.Show(c, shell.Head{Title: b.Name, Note: text.BusinessNote, Causes: causes, Live: true,
+		RefreshSeconds: shell.OutsideRefresh}, overviewPage(view))
 }
 
 // withWarnedJob adds the latest job of the last day that had warnings, among the recent ones. It replaces the

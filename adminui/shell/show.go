@@ -32,6 +32,10 @@ type Head struct {
 	Above []templ.Component // above the list of the page
 }
 
+// OutsideRefresh is the RefreshSeconds of pages that also show opening hours, plugins or silent POS. Their changes are
+// not notified.
+const OutsideRefresh = 30
+
 // Show renders a page. Its status is 200 unless the handler has set another one. If a button's form was rejected, the
 // page shows it open with the error.
 func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {

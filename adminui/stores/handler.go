@@ -254,7 +254,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			v.Link(fmt.Sprintf("stores/%d/record.json", id)))
 	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Parent: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
-		Live: true,
+		Live: true, RefreshSeconds: shell.OutsideRefresh,
 		Links: []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched},
 			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
