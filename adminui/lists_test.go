@@ -190,6 +190,8 @@ func TestTruncatedListsSaySo(t *testing.T) {
 		assert.True(t, strings.Contains(page, expected), path)
 		assert.False(t, strings.Contains(page, "Market 10"), "the eleventh of its kind")
 	}
+	_, file := getPage(t, client, base+shell.Root+"b/7/grid/?format=csv")
+	assert.Contains(t, file, ",own-7,", "the CSV has all platforms")
 }
 
 func TestPlatformPageShowsTheStateOfTokens(t *testing.T) {

@@ -30,7 +30,7 @@ type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// maxGridPlatforms limits the columns of the grid. The store page lists all platforms.
+// maxGridPlatforms limits the columns of the grid. The store page and the CSV list all platforms.
 const maxGridPlatforms = 10
 
 // Grid shows the stores of a business on its platforms, with the number of stores for each reason why customers cannot
@@ -134,7 +134,7 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, source gridSource
 		platforms = slices.DeleteFunc(slices.Clone(platforms),
 			func(platform core.Platform) bool { return platform.Name != f.Platform })
 	}
-	if all := len(platforms); all > maxGridPlatforms {
+	if all := len(platforms); all > maxGridPlatforms && !v.WantsCSV() {
 		platforms = platforms[:maxGridPlatforms]
 		table.list.More = fmt.Sprintf(text.MorePlatforms, maxGridPlatforms, all)
 	}
