@@ -119,14 +119,14 @@ func runCause(p console.ScenarioRun) ui.Cause {
 
 // deliveryCauses returns the problems of the webhook deliveries of a scenario's orders.
 func deliveryCauses(v *shell.PageContext, p console.ScenarioRun) (list []ui.Cause) {
-	a, link := p.Deliveries, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
+	a, link := p.Deliveries, v.Link("deliveries/?event="+string(core.OrderPlaced))
 	if a.Failed > 0 {
 		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseOrdersFailed, ui.Number(a.Failed)),
-			Link: ui.Link{Href: link + "failed", Label: text.ActSeeDeliveries}})
+			Link: ui.Link{Href: link + "&state=failed", Label: text.ActSeeDeliveries}})
 	}
 	if a.Retried > 0 {
 		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrdersRetried, ui.Number(a.Retried)),
-			Link: ui.Link{Href: link + "pending", Label: text.ActSeeDeliveries}})
+			Link: ui.Link{Href: link, Label: text.ActSeeDeliveries}}) // some pending, some held, some delivered by now
 	}
 	if a.NewOrders > 0 && a.Delivered+a.Failed+a.Waiting == 0 {
 		list = append(list, ui.Cause{State: ui.Warn, Text: text.CauseOrdersNotSent,
