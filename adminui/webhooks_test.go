@@ -36,3 +36,9 @@ func TestEventHeaderIsSetOnTheWebhooksPage(t *testing.T) {
 	_, body = set("", "name")
 	require.NotContains(t, body, "X-Other")
 }
+
+func TestWebhookLinksTheFailuresThatItCounts(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/webhooks/3/")
+	require.Contains(t, page, "deliveries/?state=failed&amp;webhook=3&amp;of=failed&amp;when=24h")
+}

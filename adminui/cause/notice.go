@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -106,6 +107,7 @@ func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Locat
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
+	c.Detail = cmp.Or(c.Detail, fmt.Sprintf(text.RemedyCallFailed, r.Platform))
 	return c
 }
 

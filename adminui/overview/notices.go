@@ -55,6 +55,18 @@ func ordersLink(business core.BusinessID, state string) ui.Link {
 	return link(business, "orders/?state="+state, text.ActSeeOrders)
 }
 
+// failedCalls is the list of the calls that failed in the last day, up to the name of the platform.
+const failedCalls = "calls/?state=failed&of=failed&when=24h&platform="
+
+// gridPath returns the path of the stores with a reason on a platform, or on any if that is "".
+func gridPath(reason console.PlaceReason, platform string) string {
+	path := "grid/?reason=" + string(reason)
+	if platform != "" {
+		path += "&platform=" + url.QueryEscape(platform)
+	}
+	return path
+}
+
 // addAll adds the causes of all notices, most severe first.
 func (n *notices) addAll(found console.Notices) {
 	n.addPlatforms(found)
@@ -62,7 +74,7 @@ func (n *notices) addAll(found console.Notices) {
 	for _, j := range found.PartlyFailed {
 		n.add(j.Business, cause.PartlyFailedJobs(j, jobs.Describe(j.Kind, j.Subject)),
 			link(j.Business, "jobs/"+j.Reference.String()+"/", text.ActSeeJob),
-			link(j.Business, "jobs/?state="+console.WithFailures, text.ActSeeRequests))
+			link(j.Business, "jobs/?state="+console.WithFailures+"&when=24h", text.ActSeeRequests))
 	}
 	n.addStores(found)
 	n.addClients(found)
@@ -71,15 +83,17 @@ func (n *notices) addAll(found console.Notices) {
 // addPlatforms adds menus and calls that platforms reject.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
-		links := []ui.Link{link(r.Business, "grid/", text.ActSeeGrid)}
+		links := []ui.Link{link(r.Business, gridPath(console.PlaceMenuRejected, r.Platform), text.ActSeeGrid)}
 		if plugin := n.plugins[r.ServedBy]; plugin == nil || cause.SettingsRemedy(plugin.About, r.Message) != "" {
 			links = append([]ui.Link{settingsLink(r.Business, r.Platform)}, links...)
 		}
 		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), links...)
 	}
 	for _, r := range found.Calls {
-		links := []ui.Link{settingsLink(r.Business, r.Platform)}
-		if r.Orders {
+		links := []ui.Link{link(r.Business, failedCalls+url.QueryEscape(r.Platform), text.ActSeeCalls)}
+		if plugin := n.plugins[r.ServedBy]; plugin != nil && cause.SettingsRemedy(plugin.About, r.Message) != "" {
+			links = append(links, settingsLink(r.Business, r.Platform))
+		} else if r.Orders {
 			links = append(links, ordersLink(r.Business, orders.CallFailed+"&platform="+url.QueryEscape(r.Platform)))
 		}
 		n.add(r.Business, cause.FailedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
@@ -110,7 +124,7 @@ func (n *notices) addStores(found console.Notices) {
 	}
 	for _, c := range found.Closed {
 		n.add(c.Business, cause.ClosedStores(c, n.v.Zone), storeLink(c.Business, c.StoreID),
-			link(c.Business, "grid/", text.ActSeeGrid))
+			link(c.Business, gridPath(console.PlaceClosed, ""), text.ActSeeGrid))
 	}
 }
 

@@ -52,12 +52,40 @@ func TestOpenProblemsAreReported(t *testing.T) {
 	require.Equal(t, shell.ProblemsPath, openProblems(&shell.PageContext{Now: now}, figures).Link.Href)
 }
 
+func TestNoticesLinkWhatTheyCount(t *testing.T) {
+	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}
+	n := notices{v: &shell.PageContext{Now: now, Zone: time.UTC},
+		plugins:  map[string]*console.Plugin{"a": {About: about}},
+		withName: func(_ core.BusinessID, c ui.Cause) ui.Cause { return c }}
+	calls := func(message string) console.FailedCalls {
+		return console.FailedCalls{Business: 7, Platform: "a b", ServedBy: "a", Orders: true, Message: message}
+	}
+	n.addAll(console.Notices{Menus: []console.RejectedMenus{{Business: 7, Platform: "a b", ServedBy: "a", Count: 5}},
+		Calls:        []console.FailedCalls{calls("responded with 500"), calls("responded with 401")},
+		PartlyFailed: []console.PartlyFailedJobs{{Business: 7, Count: 2}},
+		Closed:       []console.ClosedStores{{Business: 7, Count: 2, StoreID: 1040}}})
+	var links [][]string
+	for _, c := range n.causes {
+		links = append(links, []string{c.Link.Href, c.SecondLink.Href})
+	}
+	const root, failed = "/console/b/7/", "calls/?state=failed&of=failed&when=24h&platform=a+b"
+	require.Equal(t, [][]string{
+		{root + "grid/?reason=menu_refused&platform=a+b", ""},
+		{root + failed, root + "orders/?state=rejected_by_platform&platform=a+b"},
+		{root + failed, shell.PlatformLink(7, "a b")},
+		{root + "jobs/00000000-0000-0000-0000-000000000000/", root + "jobs/?state=refused&when=24h"},
+		{root + "stores/1040/", root + "grid/?reason=closed"}}, links)
+}
+
 func TestFailedDeliveriesLinkWhatTheyCount(t *testing.T) {
 	failed := func(v *shell.PageContext) ui.Metric {
 		return figureList(v, console.Count{}, console.Figures{FailedDeliveries: 3})[3]
 	}
 	one := failed(&shell.PageContext{Now: now, Business: core.Business{ID: 7}})
 	require.Equal(t, "/console/b/7/deliveries/?state=failed&of=failed&when=24h", one.Href)
+	v := &shell.PageContext{Now: now, Business: core.Business{ID: 7}}
+	jobs := figureList(v, console.Count{}, console.Figures{})[4]
+	require.Equal(t, "/console/b/7/jobs/?state=failed&when=24h", jobs.Href)
 	all := failed(&shell.PageContext{Now: now})
 	require.Equal(t, shell.ProblemsPath, all.Href)
 	require.Contains(t, all.Note, "opens the problems of all days")

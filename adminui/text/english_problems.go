@@ -85,4 +85,5 @@ const (
 		"%s, %s of %s failed."
 	DoneWithErrors = "Done, with errors"
 	ActSeeRequests = "View requests"
+	ActSeeCalls    = "View platform calls"
 )

@@ -103,7 +103,7 @@ func menuReason(p publish.Publication) PlaceReason {
 }
 
 // Filters for several reasons. A place is not live if its plugin does not work or the platform has accepted no menu. A
-// rejected menu may leave an earlier one on the platform.
+// rejected menu may leave an earlier one on the platform. The grid finds it at closed stores too.
 const (
 	PlaceNotLive      PlaceReason = "not_live"
 	PlaceMenuRejected PlaceReason = "menu_refused"

@@ -100,6 +100,11 @@ func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
 		SELECT business_id, id, 'a', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ?
 		AND ref_id = 's2'`, core.NewID(p.clock.Now()), p.business)
 	require.Empty(t, notLive("aggregator-a", "aggregator-b"), "a closed store has its own status")
+	require.ElementsMatch(t, []string{"s1", "s2"}, with(console.PlaceMenuRejected, "aggregator-a", "aggregator-b"))
+	pgtest.Exec(t, p.db, `UPDATE stores SET hide_from_ui = true WHERE business_id = ?`, p.business)
+	require.ElementsMatch(t, []string{"s1", "s2"}, with(console.PlaceMenuRejected, "aggregator-a", "aggregator-b"),
+		"its menu was rejected all the same")
+	pgtest.Exec(t, p.db, `UPDATE stores SET hide_from_ui = false WHERE business_id = ?`, p.business)
 	pgtest.Exec(t, p.db, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's1'`, p.business)
 	require.Equal(t, []string{"s2"}, notLive("aggregator-a"))
 }

@@ -71,7 +71,8 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 	minute, args := localMinute(f.Local), read.args()
 	maps.Copy(args, postgres.Args{
 		"place_reason": placeReason, "platform": f.Platform, "reason": f.Reason,
-		"reasons": postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
+		"rejected": console.PlaceMenuRejected,
+		"reasons":  postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
 		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
 		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
 		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,

@@ -161,6 +161,7 @@ place AS MATERIALIZED (
         platform.name AS platform,
         ?platform = '' OR platform.name = ?platform AS selected,
         ?place_reason AS reason,
+        publication.state = 'failed' AS menu_rejected,
         CASE
             WHEN switch.store_id IS NOT NULL THEN extract(epoch FROM switch.turn_on_at - ?now)::bigint / 60
             WHEN report.store_id IS NOT NULL THEN extract(epoch FROM report.until_at - ?now)::bigint / 60
@@ -188,7 +189,9 @@ ranked AS MATERIALIZED (
         END AS key
     FROM place
     GROUP BY kind
-    HAVING ?reason = '' OR bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected)
+    HAVING ?reason = ''
+        OR bool_or(reason = ANY (?reasons::text[])) FILTER (WHERE selected)
+        OR ?reason = ?rejected AND bool_or(menu_rejected) FILTER (WHERE selected)
 ),
 page AS (
     SELECT store.id, store.ref_id, ranked.*
