@@ -158,6 +158,19 @@ func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	require.True(t, requireResult(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
+func TestDoctorLeavesNoLogFile(t *testing.T) {
+	dir := openDir(t)
+	for _, file := range []string{"servery.log", "logs/today/servery.log"} {
+		status, found := runDoctor(t, environment{"SERVERY_DATA_DIR": dir,
+			"SERVERY_LOG_FILE": filepath.Join(dir, file)})
+		require.Equal(t, 1, status, "there is no hub")
+		require.True(t, requireResult(found, "configuration", doctor.OK, "valid"), found["configuration"])
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	dir := openDir(t)
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")

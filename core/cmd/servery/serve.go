@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/servery-hub/servery/adminui/receiver"
+	"github.com/servery-hub/servery/core/internal/environ"
 	"github.com/servery-hub/servery/core/internal/hub"
 )
 
@@ -52,14 +52,7 @@ func (c serveCommand) Check() error {
 	if c.PluginDir != "" && !isDir(c.PluginDir) {
 		err = errors.Join(err, fmt.Errorf("SERVERY_PLUGIN_DIR: there is no directory %s", c.PluginDir))
 	}
-	if c.LogFile == "" {
-		return err
-	}
-	opened, logErr := openLog(c.LogFile)
-	if logErr == nil {
-		logErr = opened.Close()
-	}
-	return errors.Join(err, logErr)
+	return errors.Join(err, environ.CheckLog(c.LogFile))
 }
 
 // logger writes JSON lines. The demo logs to a file, to keep the terminal readable.
@@ -71,21 +64,10 @@ func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
 	if file == "" {
 		return slog.New(slog.NewJSONHandler(out.stderr, &slog.HandlerOptions{Level: c.LogLevel})), func() {}, nil
 	}
-	opened, err := openLog(file)
+	opened, err := environ.OpenLog(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})),
 		func() { _ = opened.Close() }, nil
-}
-
-func openLog(file string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
-	}
-	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
-	}
-	return opened, nil
 }
