@@ -105,6 +105,30 @@ func IsDatabaseUnavailable(err error) bool {
 	return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "53") || code == "25006"
 }
 
+// remedied is an error with its remedy.
+type remedied struct {
+	error
+	remedy string
+}
+
+// Unwrap returns the error without the remedy.
+func (r remedied) Unwrap() error { return r.error }
+
+// WithRemedy adds what an operator can do about an error, if there is one. The text of the error stays the same.
+func WithRemedy(err error, remedy string) error {
+	if err == nil {
+		return nil
+	}
+	return remedied{err, remedy}
+}
+
+// RemedyOf returns the remedy of an error, or "" if it has none.
+func RemedyOf(err error) string {
+	var known remedied
+	errors.As(err, &known)
+	return known.remedy
+}
+
 // MaxViolations bounds the violations listed in one response.
 const MaxViolations = 100
 

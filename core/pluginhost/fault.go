@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -67,6 +68,7 @@ type fault struct {
 	text   string
 	stack  string
 	ended  bool       // it ended the process
+	denied bool       // the system did not permit its start
 	repeat bool       // it does not count toward quarantine
 	call   string     // such as Menu.Render; "": none, or several
 	lost   []lostCall // under way when the process ended, or the call itself
@@ -82,7 +84,7 @@ func faultOf(err error) *fault {
 	if errors.As(err, &known) {
 		return known
 	}
-	return &fault{kind: FaultStart, text: err.Error(), ended: true}
+	return &fault{kind: FaultStart, text: err.Error(), ended: true, denied: errors.Is(err, fs.ErrPermission)}
 }
 
 // callFault returns the fault of a call that the process survived.
@@ -169,7 +171,7 @@ func (k *supervisor) recordFault(f *fault) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.host.config.Clock.Now()
-	k.faults = slices.Insert(k.faults, 0, Fault{now, truncate(f.text, maxFaultText), f.ended, f.kind})
+	k.faults = slices.Insert(k.faults, 0, Fault{now, truncate(f.text, maxFaultText), f.ended, f.kind, f.denied})
 	k.faults = k.faults[:min(len(k.faults), maxRecordedFaults)]
 	k.recentCrashes = withinWindow(k.recentCrashes, now)
 	if f.ended && !f.repeat {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -149,8 +150,11 @@ func (i *instance) connect(log *logBuffer) error {
 	return nil
 }
 
-// startError returns the process's exit status, if there is one, rather than go-plugin's error.
+// startError returns the process's exit status, if it ran and ended, rather than go-plugin's error.
 func (i *instance) startError(guess error) error {
+	if errors.Is(guess, fs.ErrPermission) {
+		return guess
+	}
 	select {
 	case <-i.process.ended:
 		return fmt.Errorf("it exited before it served (%s)", i.process.exitReason())

@@ -30,6 +30,8 @@ type Fault struct {
 	Text  string    `json:"text"`
 	Ended bool      `json:"ended"` // it ended the process; too many cause quarantine
 	Kind  FaultKind `json:"kind,omitzero"`
+
+	Denied bool `json:"-"` // the system did not permit its start
 }
 
 // Status is the status of a plugin.

@@ -61,7 +61,7 @@ var allowedImports = []struct {
 	{"core/step", []string{"plugins/sdk/placeholder"}},
 	{"plugins/sdk/signature", nil},
 	{"plugins/sdk/placeholder", nil},
-	{"core/internal/devpg", nil},
+	{"core/internal/devpg", []string{"core"}},
 	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
 	{"core", nil},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // runDoctor runs the doctor and returns its results by check.
@@ -181,6 +184,27 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 		onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
 		found["plugin aggregator-a"])
+}
+
+// TestDoctorExplainsAPluginThatMayNotStart installs a script whose interpreter is not executable.
+func TestDoctorExplainsAPluginThatMayNotStart(t *testing.T) {
+	dir, script := openDir(t), []byte("#!/etc/passwd\n")
+	installed := filepath.Join(dir, "aggregator-a")
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	manifest, err := sdk.ReadManifest(filepath.Join(installed, sdk.ManifestName))
+	require.NoError(t, err)
+	manifest.Binaries = []sdk.Binary{{OS: sdk.AnySystem, Arch: sdk.AnySystem, Path: "script",
+		SHA256: fmt.Sprintf("%x", sha256.Sum256(script))}}
+	text, err := json.Marshal(manifest)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(installed, "script"), script, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(installed, sdk.ManifestName), text, 0o600))
+	url := hubtest.HubDatabaseURL(t)
+	require.NoError(t, calls.NewPlugins(hubtest.Open(t, url, nil)).Add(t.Context(), []string{"aggregator-a"}))
+	_, found := runDoctor(t, onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "was not permitted: fork/exec "),
+		found["plugin aggregator-a"])
+	require.Contains(t, found["plugin aggregator-a"][0].Remedy, "set TMPDIR to a directory that is not mounted")
 }
 
 func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // account is the system user that the server runs as. PostgreSQL refuses to run as root, so root switches to another
@@ -17,6 +19,9 @@ type account struct {
 	uid, gid int
 	switched bool
 }
+
+// ownerRemedy is the remedy for a data directory of another user.
+const ownerRemedy = "run it as the user who owns the data directory, or set another SERVERY_DATA_DIR"
 
 // ownAccount returns the user of this process.
 func ownAccount() account {
@@ -52,14 +57,15 @@ func ownerAccount(cluster string) (account, error) {
 	switch {
 	case uid == 0:
 		return account{},
-			fmt.Errorf("cluster %s belongs to root, but PostgreSQL cannot "+
-				"run as root: run chown -R postgres %s", cluster, cluster)
+			core.WithRemedy(fmt.Errorf("cluster %s belongs to root, but PostgreSQL cannot "+
+				"run as root: run chown -R postgres %s", cluster, cluster),
+				"give the data directory to the user of the hub, as the error says")
 	case uid == current.uid:
 		return current, nil
 	case current.uid != 0:
 		return account{},
-			fmt.Errorf("cluster %s belongs to uid %d, not to %d: "+
-				"run as that user, or set another data directory", cluster, uid, current.uid)
+			core.WithRemedy(fmt.Errorf("cluster %s belongs to uid %d, not to %d: "+
+				"run as that user, or set another data directory", cluster, uid, current.uid), ownerRemedy)
 	}
 	return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: gid, switched: true}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // child is the server process, if this process started it.
@@ -18,7 +20,7 @@ type child struct {
 // first removes leftovers of a dead server. The caller must have checked that no server runs.
 func launch(files layout, bins binaries) (*child, error) {
 	dir := files.socketDir()
-	if err := makeSocketDir(dir, files.owner); err != nil {
+	if err := core.WithRemedy(makeSocketDir(dir, files.owner), socketRemedy); err != nil {
 		return nil, err
 	}
 	if err := clearSocket(dir); err != nil {

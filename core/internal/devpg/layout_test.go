@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
 )
 
 func TestUnreadableDataDirMovesTheCluster(t *testing.T) {
@@ -60,6 +62,11 @@ func TestForeignSocketDirIsRejected(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	assert.ErrorContains(t, makeSocketDir(file, user), "not a directory")
 	assert.ErrorContains(t, checkSocketDir(dir, account{uid: user.uid + 1}), "belongs to uid")
+	files := layout{data: dir, owner: user}
+	require.NoError(t, os.WriteFile(files.socketDir(), nil, 0o600))
+	defer os.Remove(files.socketDir())
+	_, err := launch(files, binaries{})
+	assert.Equal(t, socketRemedy, core.RemedyOf(err), err)
 
 	wide := filepath.Join(dir, "wide")
 	require.NoError(t, os.Mkdir(wide, 0o777))

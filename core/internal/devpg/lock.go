@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 const lockInterval = 25 * time.Millisecond
@@ -44,7 +46,8 @@ func acquire(ctx context.Context, path string, how int, waiting func()) (*fileLo
 func openAndTry(path string, how int) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, os.ErrPermission) {
-		return nil, fmt.Errorf("open lock: %w (another user, perhaps root, runs this data directory)", err)
+		return nil, core.WithRemedy(
+			fmt.Errorf("open lock: %w (another user, perhaps root, runs this data directory)", err), ownerRemedy)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)

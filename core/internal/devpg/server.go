@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 const (
@@ -67,7 +69,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	data, err := resolveDataDir(cfg.DataDir)
 	if err != nil {
-		return nil, err
+		return nil, core.WithRemedy(err, "set SERVERY_DATA_DIR to a writable directory")
 	}
 	gate, err := acquireStartLock(ctx, cfg, data)
 	if err != nil {

@@ -13,6 +13,8 @@ const (
 	socketName = ".s.PGSQL.5432"
 	// maxSocketPath is the limit of macOS, which is lower than that of Linux.
 	maxSocketPath = 103
+	// socketRemedy is the remedy for a foreign socket directory.
+	socketRemedy = "remove it, or set TMPDIR, as the error says"
 )
 
 // socketDir returns the directory of the socket. Its path is short, because a Unix socket path is limited to about 100

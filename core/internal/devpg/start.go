@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 const (
@@ -154,7 +156,7 @@ func (s *Server) checkState(ctx context.Context, w *observation) (state, error) 
 		return stateDown, rejection
 	case probeReady:
 		if err := checkSocketDir(dir, s.layout.owner); err != nil {
-			return stateDown, err
+			return stateDown, core.WithRemedy(err, socketRemedy)
 		}
 		s.socket, s.pid = socket, file.pid
 		return stateUp, nil

@@ -2,53 +2,68 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
-	"strings"
+	"net"
+	"syscall"
 	"time"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-// connectionFixes maps connection errors to their remedies. The codes are PostgreSQL's.
-var connectionFixes = []struct{ said, do string }{
-	{"3D000", "create the database (CREATE DATABASE … OWNER …), or correct its name in SERVERY_DATABASE_URL"},
-	{"28000",
-		"create the role, allow this machine in pg_hba.conf, or correct the user in SERVERY_DATABASE_URL"},
-	{"28P01",
-		"correct the user or the password in SERVERY_DATABASE_URL, with special characters percent-encoded"},
-	{"53300", "raise max_connections of the server, or close other connections"},
-	{"is a standby", "point SERVERY_DATABASE_URL at the primary, or wait for the failover"},
-	{"default_transaction_read_only",
-		"fix its cause, such as a full disk, then set default_transaction_read_only = off for server, database and " +
-			"role"},
-	{"must be in UTF8",
-		"create the database with ENCODING 'UTF8' TEMPLATE template0, and without client_encoding"},
-	{"57P03", "wait until the server has started: its log shows the progress"},
-	{"SSL is not enabled",
-		"set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL on a trusted network"},
-	{"certificate",
-		"set sslrootcert in SERVERY_DATABASE_URL to the CA of the server's certificate, for the same host name"},
-	{"connection refused", "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL"},
-	{"no such file", "start PostgreSQL, or correct the socket directory in SERVERY_DATABASE_URL"},
-	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the DNS of this machine"},
-	{"there is no hub", "run the doctor with the settings of the hub, or create one with servery serve"},
-	{"SERVERY_SECRET_KEY",
-		"set SERVERY_SECRET_KEY as for the hubs, or create one with `openssl rand -hex 32`"},
-	{"reading the secret key", "run it as the user who owns the data directory, or set SERVERY_SECRET_KEY"},
-	{"secret key", "set SERVERY_DATA_DIR to a writable directory, or set SERVERY_SECRET_KEY"},
-	{"belongs to root", "give the data directory to the user of the hub, as the error says"},
-	{"socket directory", "remove it, or set TMPDIR, as the error says"},
-	{"belongs to", "run it as the user who owns the data directory, or set another SERVERY_DATA_DIR"},
-	{"another user", "run it as the user who owns the data directory, or set another SERVERY_DATA_DIR"},
-	{"data directory", "set SERVERY_DATA_DIR to a writable directory"},
+// connectionFixes maps errors of connecting to their remedies.
+var connectionFixes = []struct {
+	applies func(error) bool
+	do      string
+}{
+	{hasCode("3D000"), "create the database (CREATE DATABASE … OWNER …), or correct its name in SERVERY_DATABASE_URL"},
+	{hasCode("28000"), "create the role, allow this machine in pg_hba.conf, or correct the user in " +
+		"SERVERY_DATABASE_URL"},
+	{hasCode("28P01"), "correct the user or the password in SERVERY_DATABASE_URL, with special characters " +
+		"percent-encoded"},
+	{hasCode("53300"), "raise max_connections of the server, or close other connections"},
+	{hasCode("57P03"), "wait until the server has started: its log shows the progress"},
+	{is(postgres.ErrStandby), "point SERVERY_DATABASE_URL at the primary, or wait for the failover"},
+	{is(postgres.ErrReadOnly), "fix its cause, such as a full disk, then set default_transaction_read_only = off " +
+		"for server, database and role"},
+	{is(postgres.ErrEncoding), "create the database with ENCODING 'UTF8' TEMPLATE template0, and without " +
+		"client_encoding"},
+	{is(postgres.ErrNoTLS), "set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL on a trusted " +
+		"network"},
+	{as[*tls.CertificateVerificationError], "set sslrootcert in SERVERY_DATABASE_URL to the CA of the server's " +
+		"certificate, for the same host name"},
+	{as[*net.DNSError], "correct the host in SERVERY_DATABASE_URL, or the DNS of this machine"},
+	{is(syscall.ECONNREFUSED), "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL"},
+	{isNoSocket, "start PostgreSQL, or correct the socket directory in SERVERY_DATABASE_URL"},
 }
+
+func hasCode(sqlstate string) func(error) bool {
+	return func(err error) bool { return postgres.IsCode(err, sqlstate) }
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// isNoSocket reports whether the directory of the database URL has no socket.
+func isNoSocket(err error) bool { return as[*net.OpError](err) && errors.Is(err, syscall.ENOENT) }
 
 // ConnectionRemedy returns what to do about an error of connecting.
 func ConnectionRemedy(err error) string {
-	for _, remedy := range connectionFixes {
-		if strings.Contains(err.Error(), remedy.said) {
-			return remedy.do
+	if remedy := core.RemedyOf(err); remedy != "" {
+		return remedy
+	}
+	for _, fix := range connectionFixes {
+		if fix.applies(err) {
+			return fix.do
 		}
 	}
 	return "check SERVERY_DATABASE_URL, and that no firewall blocks the server"

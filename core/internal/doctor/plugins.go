@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core/aggregator"
@@ -114,7 +113,7 @@ func (d *Doctor) trialStarts(ctx context.Context, db *postgres.DB, host *pluginh
 		switch {
 		case status.State == pluginhost.Ready:
 			d.Add("plugin "+status.ID, OK, trial+"of "+status.Version+" succeeded", "")
-		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
+		case len(status.Faults) > 0 && status.Faults[0].Denied:
 			d.Add("plugin "+status.ID, Fail, trial+"was not permitted: "+status.Faults[0].Text,
 				"set TMPDIR to a directory that is not mounted with noexec")
 		case len(status.Faults) > 0:

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/atomicfile"
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -62,9 +63,10 @@ type Database struct {
 // OpenDatabase opens a hub's database, ready to seal and open secrets.
 func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Database, error) {
 	if c.URL == "" && !c.Create && !devpg.Exists(c.DataDir) {
-		return nil,
+		return nil, core.WithRemedy(
 			fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as for the hub, or "+
-				"create one with servery serve", c.DataDir)
+				"create one with servery serve", c.DataDir),
+			"run the doctor with the settings of the hub, or create one with servery serve")
 	}
 	key, err := c.secretKey(log)
 	if err != nil {
@@ -72,7 +74,7 @@ func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Dat
 	}
 	sealer, err := seal.New(key, c.PreviousKeys...)
 	if err != nil {
-		return nil, fmt.Errorf("SERVERY_SECRET_KEY: %w", err)
+		return nil, core.WithRemedy(fmt.Errorf("SERVERY_SECRET_KEY: %w", err), keyRemedy)
 	}
 	d := &Database{}
 	url := c.URL
@@ -147,6 +149,9 @@ func (d *Database) CloseAll(log *slog.Logger) {
 	}
 }
 
+// keyRemedy is the remedy for a missing or malformed key.
+const keyRemedy = "set SERVERY_SECRET_KEY as for the hubs, or create one with `openssl rand -hex 32`"
+
 // secretKey returns the configured key, or that of the data directory. Only a command that may create a hub creates
 // this key: no hub could open what another command sealed with its own key.
 func (c DatabaseConfig) secretKey(log *slog.Logger) (string, error) {
@@ -159,10 +164,12 @@ func (c DatabaseConfig) secretKey(log *slog.Logger) (string, error) {
 		return string(key), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("reading the secret key: %w", err)
+		return "", core.WithRemedy(fmt.Errorf("reading the secret key: %w", err),
+			"run it as the user who owns the data directory, or set SERVERY_SECRET_KEY")
 	}
 	if !c.Create {
-		return "", fmt.Errorf("SERVERY_SECRET_KEY is not set and %s does not exist: set the key of the hubs", file)
+		return "", core.WithRemedy(
+			fmt.Errorf("SERVERY_SECRET_KEY is not set and %s does not exist: set the key of the hubs", file), keyRemedy)
 	}
 	if err := os.MkdirAll(c.DataDir, 0o755); err != nil {
 		return "", fmt.Errorf("creating the data directory: %w", err)

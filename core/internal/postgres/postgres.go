@@ -125,7 +125,7 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 		err := db.Ping(ctx)
 		var pgErr pgdriver.Error
 		// 57P03 is cannot_connect_now: the server is starting.
-		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &pgErr) && pgErr.Field('C') != "57P03" {
+		if err == nil || errors.Is(err, ErrEncoding) || errors.As(err, &pgErr) && pgErr.Field('C') != "57P03" {
 			return err
 		}
 		var timeout net.Error

@@ -33,9 +33,12 @@ func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer cancel()
 	opened, err := p.Connector.Connect(ctx)
 	if err != nil {
-		// The driver exports no such error.
-		if strings.HasPrefix(err.Error(), "pgdriver: requires that standard_conforming_strings") {
-			err = errEncoding
+		// The driver exports no such errors.
+		switch {
+		case strings.HasPrefix(err.Error(), "pgdriver: requires that standard_conforming_strings"):
+			err = ErrEncoding
+		case err.Error() == ErrNoTLS.Error():
+			err = ErrNoTLS
 		}
 		return nil, err
 	}
@@ -64,13 +67,18 @@ type readOnlyError string
 func (r readOnlyError) Error() string { return string(r) }
 func (readOnlyError) Unwrap() error   { return driver.ErrBadConn }
 
+// Why a server accepts no writes.
 const (
-	errStandby  = readOnlyError("the server is a standby, which takes no changes")
-	errReadOnly = readOnlyError("the database takes no changes: default_transaction_read_only is on")
+	ErrStandby  = readOnlyError("the server is a standby, which takes no changes")
+	ErrReadOnly = readOnlyError("the database takes no changes: default_transaction_read_only is on")
 )
 
-var errEncoding = errors.New(
-	"the database must be in UTF8: sessions need client_encoding = UTF8 and standard_conforming_strings = on")
+// Why a server accepts no session.
+var (
+	ErrEncoding = errors.New(
+		"the database must be in UTF8: sessions need client_encoding = UTF8 and standard_conforming_strings = on")
+	ErrNoTLS = errors.New("pgdriver: SSL is not enabled on the server") // the driver's text
+)
 
 // checkWritable returns an error if the server of a connection accepts no writes.
 func checkWritable(ctx context.Context, conn driver.QueryerContext) error {
@@ -85,9 +93,9 @@ func checkWritable(ctx context.Context, conn driver.QueryerContext) error {
 	}
 	switch {
 	case row[1] == true:
-		return errStandby
+		return ErrStandby
 	case row[0] == "on":
-		return errReadOnly
+		return ErrReadOnly
 	}
 	return nil
 }
