@@ -20,7 +20,8 @@ type databaseFlags struct {
 	SecretKey           string   `env:"*" group:"Database:" help:"Key of stored secrets, 32 bytes in hex or base64."`
 	SecretKeyPrevious   []string `env:"*" group:"Database:" help:"Earlier keys, during a rotation."`
 
-	mayCreate bool // the command may create a hub
+	mayCreate   bool // the command may create a hub
+	usesSecrets bool // the command seals or opens secrets
 }
 
 // businessFlags select a business of the database.
@@ -53,7 +54,9 @@ func (f databaseFlags) config() hub.DatabaseConfig {
 // withDatabase opens the database for one command and closes it again.
 func (f databaseFlags) withDatabase(ctx context.Context, out output, do func(*hub.Database) error) error {
 	log := slog.New(slog.NewTextHandler(out.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := hub.OpenDatabase(ctx, f.config(), log)
+	config := f.config()
+	config.NoSecrets = !f.usesSecrets
+	db, err := hub.OpenDatabase(ctx, config, log)
 	if err != nil {
 		return err
 	}
@@ -61,10 +64,17 @@ func (f databaseFlags) withDatabase(ctx context.Context, out output, do func(*hu
 	return db.Remedy(do(db))
 }
 
-// withHub does what withDatabase does, for a command that needs the schema and the sealer.
+// withHub does what withDatabase does, for a command that needs the schema and the sealer. Only a command that may
+// create a hub migrates the schema.
 func (f databaseFlags) withHub(ctx context.Context, out output, do func(*hub.Database) error) error {
+	f.usesSecrets = true
 	return f.withDatabase(ctx, out, func(db *hub.Database) error {
-		if _, err := schema.MigrateUp(ctx, db.DB); err != nil {
+		if f.mayCreate {
+			if _, err := schema.MigrateUp(ctx, db.DB); err != nil {
+				return err
+			}
+		}
+		if err := schema.Check(ctx, db.DB); err != nil {
 			return err
 		}
 		if err := db.CheckSeal(ctx); err != nil {

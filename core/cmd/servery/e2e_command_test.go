@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -118,11 +119,16 @@ func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
 	key := []string{"key", "create", "--business", "1", "--username", "till"}
 	second := servery(t, hubEnv, key...)
 	require.Zero(t, second.status, second.stderr)
-	for _, args := range [][]string{key, {"secrets", "rotate"}, {"migrate", "status"}, {"doctor"}} {
+	for _, args := range [][]string{key, {"secrets", "rotate"}, {"key", "list", "--business", "1"}, {"doctor"}} {
 		e := servery(t, otherEnv, args...)
 		require.Equal(t, 1, e.status, args)
 		require.Contains(t, e.stdout+e.stderr, "SERVERY_SECRET_KEY", args)
 		require.NoDirExists(t, otherEnv["SERVERY_DATA_DIR"], args)
+	}
+	for _, args := range [][]string{{"migrate", "status"}, {"migrate", "up"}} {
+		e := servery(t, otherEnv, args...)
+		require.Zero(t, e.status, e.stderr)
+		require.NoDirExists(t, otherEnv["SERVERY_DATA_DIR"], "no key is created: %v", args)
 	}
 	created, err := os.ReadFile(filepath.Join(hubEnv["SERVERY_DATA_DIR"], "secret.key"))
 	require.NoError(t, err)
@@ -181,6 +187,15 @@ func TestMigrateCommandAppliesAndReverts(t *testing.T) {
 	text := servery(t, env, "migrate", "status")
 	require.Zero(t, text.status, text.stderr)
 	require.Equal(t, len(names), strings.Count(text.stdout, "missing "))
+
+	for _, args := range [][]string{{"key", "list", "--business", "1"}, {"business", "list"}, {"plugin", "list"},
+		{"key", "create", "--business", "1", "--username", "till"}} {
+		e := servery(t, env, args...)
+		require.Equal(t, 1, e.status, args)
+		require.Equal(t, fmt.Sprintf("servery: the database lacks %d migrations, the first is %s: "+
+			"run `servery migrate up`, or start a hub\n", len(names), names[0]), e.stderr, args)
+	}
+	require.Equal(t, names, migrations(t, env, false), "the commands changed nothing")
 
 	up := servery(t, env, "migrate", "up")
 	require.Zero(t, up.status, up.stderr)

@@ -29,6 +29,7 @@ type DatabaseConfig struct {
 	PreviousKeys []string // may still have sealed secrets
 	Connections  int      // maximum; 0: the default
 	Create       bool     // create a private PostgreSQL and a key where there are none
+	NoSecrets    bool     // without a key, which only a new private PostgreSQL gets
 }
 
 // Validate returns all mistakes in the configuration. They name the environment variables.
@@ -60,7 +61,7 @@ type Database struct {
 	secretDirs []string
 }
 
-// OpenDatabase opens a hub's database, ready to seal and open secrets.
+// OpenDatabase opens a hub's database, ready to seal and open secrets unless NoSecrets is set.
 func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Database, error) {
 	if c.URL == "" && !c.Create && !devpg.Exists(c.DataDir) {
 		return nil, core.WithRemedy(
@@ -68,13 +69,9 @@ func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Dat
 				"create one with servery serve", c.DataDir),
 			"run the doctor with the settings of the hub, or create one with servery serve")
 	}
-	key, err := c.secretKey(log)
+	sealer, err := c.sealer(log)
 	if err != nil {
 		return nil, err
-	}
-	sealer, err := seal.New(key, c.PreviousKeys...)
-	if err != nil {
-		return nil, core.WithRemedy(fmt.Errorf("SERVERY_SECRET_KEY: %w", err), keyRemedy)
 	}
 	d := &Database{}
 	url := c.URL
@@ -151,6 +148,22 @@ func (d *Database) CloseAll(log *slog.Logger) {
 
 // keyRemedy is the remedy for a missing or malformed key.
 const keyRemedy = "set SERVERY_SECRET_KEY as for the hubs, or create one with `openssl rand -hex 32`"
+
+// sealer returns a sealer with the keys, or nil if none is needed.
+func (c DatabaseConfig) sealer(log *slog.Logger) (*seal.Sealer, error) {
+	if c.NoSecrets && (c.URL != "" || !c.Create) {
+		return nil, nil
+	}
+	key, err := c.secretKey(log)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := seal.New(key, c.PreviousKeys...)
+	if err != nil {
+		return nil, core.WithRemedy(fmt.Errorf("SERVERY_SECRET_KEY: %w", err), keyRemedy)
+	}
+	return sealer, nil
+}
 
 // secretKey returns the configured key, or that of the data directory. Only a command that may create a hub creates
 // this key: no hub could open what another command sealed with its own key.

@@ -40,6 +40,25 @@ func TestMigrationsCanBeRevertedAndReapplied(t *testing.T) {
 	hubtest.Business(t, db)
 }
 
+func TestReadingMigrationsChangesNothing(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	require.NoError(t, schema.Check(t.Context(), db))
+	down, err := schema.MigrateDown(t.Context(), db)
+	require.NoError(t, err)
+	pgtest.Exec(t, db, `DROP TABLE bun_migrations, bun_migration_locks`)
+
+	list, err := schema.Migrations(t.Context(), db)
+	require.NoError(t, err)
+	require.Len(t, list, len(down))
+	condition, err := schema.Examine(t.Context(), db)
+	require.NoError(t, err)
+	require.Len(t, condition.Missing, len(down))
+	require.ErrorContains(t, schema.Check(t.Context(), db), "the database lacks")
+	var tables int
+	pgtest.Row(t, db, &tables, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`)
+	require.Zero(t, tables)
+}
+
 func TestUnknownNewerMigrationsStopTheRevert(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	pgtest.Exec(t, db, `INSERT INTO bun_migrations (name, group_id, migrated_at) VALUES ('29990101000001', 77, now())`)

@@ -38,23 +38,8 @@ func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
 	if err != nil {
 		return c, fmt.Errorf("querying the state of the database: %w", err)
 	}
-	list, err := Migrations(ctx, db)
-	if err != nil {
-		return c, err
-	}
-	for _, m := range list {
-		if !m.Applied {
-			c.Missing = append(c.Missing, m.Name)
-		}
-	}
-	migrator, err := migrator(db.Bun())
-	if err != nil {
-		return c, err
-	}
-	if c.Unknown, err = unknownMigrations(ctx, migrator); err != nil {
-		return c, err
-	}
-	c.EarlierBuild, err = isEarlierBuild(ctx, migrator)
+	state, err := readState(ctx, db.Bun())
+	c.Missing, c.Unknown, c.EarlierBuild = state.missing(), state.unknown, state.earlier
 	return c, err
 }
 

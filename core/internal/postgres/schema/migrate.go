@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ func MigrateUp(ctx context.Context, db *postgres.DB) (names []string, err error)
 	for {
 		some, err := runMigrations(ctx, db,
 			func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
-				if earlier, err := isEarlierBuild(ctx, m); err != nil || earlier {
+				if state, err := readState(ctx, m.DB()); err != nil || state.earlier {
 					return &migrate.MigrationGroup{}, cmp.Or(err, ErrEarlierBuild)
 				}
 				return m.Migrate(ctx)
@@ -57,11 +58,11 @@ func MigrateUp(ctx context.Context, db *postgres.DB) (names []string, err error)
 // database has migrations unknown to this program, because it would roll back an earlier group.
 func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 	return runMigrations(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
-		unknown, err := unknownMigrations(ctx, m)
-		if len(unknown) > 0 {
+		state, err := readState(ctx, m.DB())
+		if len(state.unknown) > 0 {
 			err =
 				fmt.Errorf("the database has unknown migrations (%d, the first %s): roll them back with the program "+
-					"that applied them", len(unknown), unknown[0])
+					"that applied them", len(state.unknown), state.unknown[0])
 		}
 		if err != nil {
 			return &migrate.MigrationGroup{}, err
@@ -70,38 +71,60 @@ func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 	})
 }
 
-// isEarlierBuild reports whether the database has migrations, but not the first one of this
-// program. A database of a newer program has it.
-func isEarlierBuild(ctx context.Context, m *migrate.Migrator) (bool, error) {
-	unknown, err := unknownMigrations(ctx, m)
-	if err != nil || len(unknown) == 0 {
-		return false, err
-	}
-	known, err := m.MigrationsWithStatus(ctx)
-	if err != nil {
-		return false, fmt.Errorf("reading migrations: %w", err)
-	}
-	first := slices.MinFunc(known, func(a, b migrate.Migration) int { return cmp.Compare(a.Name, b.Name) })
-	return !first.IsApplied(), nil
+// migrationState is what a database has of the migrations.
+type migrationState struct {
+	known   []Migration // of this program, sorted
+	unknown []string    // names of others that are applied, sorted
+	earlier bool        // see ErrEarlierBuild
 }
 
-// unknownMigrations returns the applied migrations that a migrator does not know, sorted.
-func unknownMigrations(ctx context.Context, m *migrate.Migrator) (names []string, err error) {
-	known, err := m.MigrationsWithStatus(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading migrations: %w", err)
-	}
-	applied, err := m.AppliedMigrations(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading applied migrations: %w", err)
-	}
-	for _, one := range applied {
-		if !slices.ContainsFunc(known, func(k migrate.Migration) bool { return k.Name == one.Name }) {
-			names = append(names, one.Name)
+// missing returns the names of the migrations that are not applied.
+func (s migrationState) missing() (names []string) {
+	for _, m := range s.known {
+		if !m.Applied {
+			names = append(names, m.Name)
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return names
+}
+
+// readState reads the migrations of a database. It changes nothing.
+func readState(ctx context.Context, on *bun.DB) (s migrationState, err error) {
+	known, err := knownMigrations()
+	if err != nil {
+		return s, err
+	}
+	applied, err := migrate.NewMigrator(on, known).AppliedMigrations(ctx)
+	if err != nil && !postgres.IsCode(err, "42P01") { // undefined_table: the database is empty
+		return s, fmt.Errorf("reading applied migrations: %w", err)
+	}
+	names := map[string]bool{}
+	for _, one := range applied {
+		names[one.Name] = true
+	}
+	for _, m := range known.Sorted() {
+		s.known = append(s.known, Migration{Name: m.Name + "_" + m.Comment, Applied: names[m.Name]})
+		delete(names, m.Name)
+	}
+	s.unknown = slices.Sorted(maps.Keys(names))
+	s.earlier = len(s.unknown) > 0 && !s.known[0].Applied // a newer program has the first one
+	return s, nil
+}
+
+// Check returns an error if the database lacks migrations of this program. It changes nothing, and accepts a database
+// of a newer program.
+func Check(ctx context.Context, db *postgres.DB) error {
+	state, err := readState(ctx, db.Bun())
+	switch missing := state.missing(); {
+	case err != nil:
+		return err
+	case state.earlier:
+		return ErrEarlierBuild
+	case len(missing) > 0:
+		return fmt.Errorf("the database lacks %d migrations, the first is %s: run `servery migrate up`, or start a hub",
+			len(missing), missing[0])
+	}
+	return nil
 }
 
 // HasBusinesses reports whether there is a business whose data would be lost with the tables.
@@ -113,12 +136,12 @@ func HasBusinesses(ctx context.Context, db *postgres.DB) (used bool, err error) 
 	return used, err
 }
 
-func migrator(on *bun.DB) (*migrate.Migrator, error) {
+func knownMigrations() (*migrate.Migrations, error) {
 	all := migrate.NewMigrations()
 	if err := all.Discover(migrations.Files); err != nil {
 		return nil, fmt.Errorf("reading migrations: %w", err)
 	}
-	return migrate.NewMigrator(on, all, migrate.WithMarkAppliedOnSuccess(true)), nil
+	return all, nil
 }
 
 // runMigrations runs migrations on separate connections without a statement timeout, under the
@@ -138,10 +161,11 @@ func runMigrations(ctx context.Context, db *postgres.DB,
 	if err := LockMigrations(ctx, db, conn); err != nil {
 		return nil, fmt.Errorf("waiting for the migration lock: %w", err)
 	}
-	migrator, err := migrator(own)
+	all, err := knownMigrations()
 	if err != nil {
 		return nil, err
 	}
+	migrator := migrate.NewMigrator(own, all, migrate.WithMarkAppliedOnSuccess(true))
 	if err := migrator.Init(ctx); err != nil {
 		return nil, fmt.Errorf("preparing migrations: %w", err)
 	}
@@ -175,22 +199,8 @@ func LockMigrations(ctx context.Context, db *postgres.DB, conn bun.Conn) error {
 	}
 }
 
-// Migrations returns every migration and whether it is applied.
+// Migrations returns every migration and whether it is applied. It changes nothing.
 func Migrations(ctx context.Context, db *postgres.DB) ([]Migration, error) {
-	migrator, err := migrator(db.Bun())
-	if err != nil {
-		return nil, err
-	}
-	if err := migrator.Init(ctx); err != nil {
-		return nil, fmt.Errorf("preparing migrations: %w", err)
-	}
-	all, err := migrator.MigrationsWithStatus(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading applied migrations: %w", err)
-	}
-	list := make([]Migration, 0, len(all))
-	for _, m := range all {
-		list = append(list, Migration{Name: m.Name + "_" + m.Comment, Applied: m.IsApplied()})
-	}
-	return list, nil
+	state, err := readState(ctx, db.Bun())
+	return state.known, err
 }
