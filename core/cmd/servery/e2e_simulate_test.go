@@ -11,9 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/sandbox"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -57,6 +60,26 @@ func (d demo) addMenu(t *testing.T) {
 }
 
 var simulatorLine = regexp.MustCompile(`Simulator\s+(http://\S+)/`)
+
+func TestSimulateRejectsABusinessWithRealAggregators(t *testing.T) {
+	address := hubtest.HubDatabaseURL(t)
+	db := hubtest.Open(t, address, nil)
+	business := hubtest.Business(t, db).ID
+	require.NoError(t, platforms.New(db).Set(t.Context(), business,
+		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.BaseURLs = map[string]string{"api": "https://api.example.com"}
+			return nil
+		}))
+	env := onDatabase(address).With("SERVERY_DATA_DIR", openDir(t))
+	for _, scenario := range []string{"order", "rush"} {
+		e := servery(t, env, "simulate", scenario, "--business", fmt.Sprint(business), "--store", "S-1",
+			"--platform", "web", "--count", "1")
+		require.Equal(t, 1, e.status)
+		require.Equal(t, "servery: the business is not in test mode: none of its aggregators is simulated\n", e.stderr)
+	}
+	e := servery(t, env, "key", "list", "--business", fmt.Sprint(business))
+	require.NotContains(t, e.stdout, "simulate:", "no keys are created")
+}
 
 func TestSimulateCommandRunsDemoScenarios(t *testing.T) {
 	t.Parallel()

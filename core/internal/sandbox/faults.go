@@ -33,6 +33,12 @@ func simulatedPlatforms(business core.BusinessID, all []platforms.Platform) map[
 	return simulated
 }
 
+// hasAggregators reports whether a platform has the URL of an aggregator, simulated or not. Without one, a business is
+// not in operation on any aggregator.
+func hasAggregators(all []platforms.Platform) bool {
+	return slices.ContainsFunc(all, func(p platforms.Platform) bool { return len(p.Addresses) > 0 })
+}
+
 // FaultClient manages the faults of one business at its simulators. Its calls take at most simulatorTimeout.
 type FaultClient struct {
 	db    *postgres.DB

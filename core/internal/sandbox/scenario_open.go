@@ -52,7 +52,8 @@ type keys struct {
 	Channel string `json:"channel"`
 }
 
-// Open reads the business, its keys and its store's menus. Its errors name the flags of `servery simulate`.
+// Open reads the business, its keys and its store's menus. Its errors name the flags of `servery simulate`. It returns
+// ErrNotSimulated for a business that has aggregators, but no simulated one.
 func Open(ctx context.Context, o Options, a access.Access, db *postgres.DB) (*Scenario, error) {
 	business, err := BusinessOrDemo(o.Business, o.DataDir)
 	if err != nil {
@@ -66,10 +67,17 @@ func Open(ctx context.Context, o Options, a access.Access, db *postgres.DB) (*Sc
 		client: &http.Client{Timeout: 30 * time.Second,
 			Transport: &http.Transport{MaxIdleConnsPerHost: maxConcurrent, IdleConnTimeout: time.Minute}},
 	}
+	all, err := platforms.New(db).List(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	if hasAggregators(all) && len(simulatedPlatforms(business, all)) == 0 {
+		return nil, ErrNotSimulated
+	}
 	if err := s.loadKeys(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := s.findPlatforms(ctx, db); err != nil {
+	if err := s.findPlatforms(ctx, all); err != nil {
 		return nil, err
 	}
 	return s, s.readMenus(ctx)
@@ -111,11 +119,7 @@ func (s *Scenario) loadKeys(ctx context.Context, a access.Access) error {
 }
 
 // findPlatforms selects the platforms of the orders from those that list the store, with their simulators.
-func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
-	all, err := platforms.New(db).List(ctx, core.BusinessID(s.Business))
-	if err != nil {
-		return err
-	}
+func (s *Scenario) findPlatforms(ctx context.Context, all []platforms.Platform) error {
 	for name, base := range simulatedPlatforms(core.BusinessID(s.Business), all) {
 		s.accounts[name] = base + "/admin" + platformPath(core.BusinessID(s.Business), name)
 	}
