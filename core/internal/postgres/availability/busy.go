@@ -19,6 +19,11 @@ import (
 func (t Store) SetWorkload(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
 	actor string) (accepted toggle.Accepted, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		// A store that is not busy has no row to lock. Without this lock, platforms could be notified in another order.
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
+			"workload/"+r.LocationRefID, int64(business)); err != nil {
+			return fmt.Errorf("locking the workload: %w", err)
+		}
 		on, err := chooseStore(ctx, tx, business, r)
 		if err != nil {
 			return err
