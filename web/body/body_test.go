@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttputil"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/limit"
@@ -143,6 +146,44 @@ func TestCompressedAndPlainBodiesShareTheLimit(t *testing.T) {
 		require.Equal(t, []int{c.status}, statuses, name)
 		require.Equal(t, []string{fmt.Sprintf("POST /read/ %d", c.read)}, s.requests, name)
 	}
+}
+
+// TestLargeBodyIsReadBesideAGzipBomb reads bodies that a buffer has to grow for several times, and copies in parts.
+func TestLargeBodyIsReadBesideAGzipBomb(t *testing.T) {
+	const most = 6 << 20
+	random := make([]byte, most/2)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random) // never fails
+	large := hex.EncodeToString(random)
+	bomb, memory := gzipped(strings.Repeat("\x00", 64<<20)), limit.NewMemory(256<<20)
+	maxBytes := body.Limit{Bytes: most, Class: limit.Large, Cost: body.Cost{Byte: 1}}
+	read := func(sent string) ([]byte, error) {
+		var c fasthttp.RequestCtx
+		c.Request.Header.SetMethod("POST")
+		c.Request.Header.Set("Content-Encoding", "gzip")
+		c.Request.SetBodyStream(strings.NewReader(sent), -1)
+		share := memory.NewReservation(maxBytes.Class)
+		defer share.Release()
+		return body.Read(t.Context(), &c, maxBytes, &share)
+	}
+	var running errgroup.Group
+	for _, size := range []int{most, most - 1, 5<<20 + 12345, 128<<10 + 1} {
+		running.Go(func() error {
+			got, err := read(gzipped(large[:size]))
+			if err == nil && string(got) != large[:size] {
+				err = fmt.Errorf("a body of %d bytes was read as another of %d", size, len(got))
+			}
+			return err
+		})
+		running.Go(func() error {
+			if _, err := read(bomb); core.CodeOf(err) != core.TooLarge {
+				return fmt.Errorf("the bomb: %w", err)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, running.Wait())
+	share := memory.NewReservation(maxBytes.Class)
+	require.NoError(t, share.GrowBytes(t.Context(), share.ClampBytes(1<<40)), "nothing is held any more")
 }
 
 func TestUnreadBodyIsNotParsedAsARequest(t *testing.T) {
