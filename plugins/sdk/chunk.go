@@ -6,8 +6,9 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// ChunkSize is the maximum size of a chunk of a menu, in bytes. Such a message fits a buffer of 32 kB that gRPC pools;
-// the next larger buffers have 1 MB. Entities are not split: a larger one is a separate chunk.
+// ChunkSize is the maximum size of the entities in a chunk of a menu, or of a part of a rendered body, in bytes. Such a
+// message usually fits a buffer of 32 kB that gRPC pools; the next larger buffers have 1 MB. Entities are not split: a
+// larger one is a separate chunk.
 const ChunkSize = 28 << 10
 
 // sendChunks sends a list in parts of at most size bytes. It sends nothing for an empty list.
