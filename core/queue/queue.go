@@ -187,7 +187,7 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 		signal: newWakeSignal(), work: work, cancel: cancel, runs: runs, cutOff: cutOff,
 		retryNow: make(chan struct{}),
 		stopped:  make(chan struct{}),
-		// For all that is held, so that sending never blocks: reservations may fill the capacity during a claim.
+		// For all that is held, so that no run waits: reservations may fill the capacity during a claim.
 		results:   make(chan finished[R], config.Capacity+config.Batch),
 		keyQueues: map[int64]*keyQueue[T]{}, groups: map[string]int{},
 		ids: map[string]struct{}{},

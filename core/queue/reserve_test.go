@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"testing"
@@ -15,6 +16,12 @@ import (
 type heldRecording struct {
 	*table
 	recording chan struct{}
+	most      int // items of a claim; 0: its capacity
+}
+
+func (h heldRecording) Claim(ctx context.Context, owner core.ID, c Capacity, until time.Time) (Batch[item], error) {
+	c.Items = cmp.Or(h.most, c.Items)
+	return h.table.Claim(ctx, owner, c, until)
 }
 
 func (h heldRecording) Finish(ctx context.Context, owner core.ID, ids []int) (FinishResult, error) {
@@ -29,7 +36,7 @@ func TestReservationsDuringAClaimBlockNoResults(t *testing.T) {
 		items[n].key = int64(n)
 	}
 	q := newTable(items...)
-	h := heldRecording{q, make(chan struct{})}
+	h := heldRecording{table: q, recording: make(chan struct{})}
 	e := New(small(), h, q.clock, slog.New(slog.DiscardHandler))
 	q.onClaim = func() { // reservations fill the capacity, and the claimed items exceed it
 		q.onClaim = nil
@@ -39,6 +46,22 @@ func TestReservationsDuringAClaimBlockNoResults(t *testing.T) {
 			}
 		}
 	}
+	h.requireAllRecorded(t, e, 2*each)
+}
+
+func TestClaimBeyondItsCapacityBlocksNoResults(t *testing.T) {
+	const n = 100 // more than the capacity and a batch
+	items := make([]item, n)
+	for i := range items {
+		items[i].key = int64(i)
+	}
+	h := heldRecording{table: newTable(items...), recording: make(chan struct{}), most: n}
+	h.requireAllRecorded(t, New(small(), h, h.clock, slog.New(slog.DiscardHandler)), n)
+}
+
+// requireAllRecorded runs n items, and records results once all have run.
+func (h heldRecording) requireAllRecorded(t *testing.T, e *Engine[item, int], n int) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -46,13 +69,13 @@ func TestReservationsDuringAClaimBlockNoResults(t *testing.T) {
 		e.Run(ctx)
 	}()
 	require.Eventually(t, func() bool {
-		q.mu.Lock()
-		defer q.mu.Unlock()
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		runs := 0
-		for key := range q.started {
-			runs += 1 - int(q.running[key])
+		for key := range h.started {
+			runs += 1 - int(h.running[key])
 		}
-		return runs == 2*each
+		return runs == n
 	}, time.Minute, time.Millisecond, "all have run")
 	free := make(chan struct{})
 	go func() {
@@ -67,5 +90,5 @@ func TestReservationsDuringAClaimBlockNoResults(t *testing.T) {
 	close(h.recording)
 	cancel()
 	<-ended
-	q.locked(func() { require.Len(t, q.recorded, 2*each) })
+	h.locked(func() { require.Len(t, h.recorded, n) })
 }

@@ -154,18 +154,25 @@ func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 	}
 }
 
-// run runs an item, passes on its result and starts the next items of its key.
+// run runs an item, starts the next items of its key and passes on its result. It holds no lock then: if a claim has
+// returned more than its capacity, this waits for a recording, which needs the lock.
 func (e *Engine[T, R]) run(ctx context.Context, s *keyQueue[T], work leased[T]) {
 	defer e.running.Done()
 	began := e.clock.Now()
 	result, outcome := e.policy.Run(ctx, work.item)
+	e.ended(s, work, began, outcome)
+	if outcome.Next == Finish {
+		e.results <- finished[R]{result, work.lease}
+	}
+}
+
+// ended updates the key after a run and starts its next items.
+func (e *Engine[T, R]) ended(s *keyQueue[T], work leased[T], began time.Time, outcome Outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.clock.Now()
 	s.pause(now, outcome.PausedUntil)
 	switch outcome.Next {
-	case Finish:
-		e.results <- finished[R]{result, work.lease}
 	case Release:
 		e.markForRelease(work)
 	case Done:

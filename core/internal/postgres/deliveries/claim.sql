@@ -43,32 +43,28 @@ upper_endpoints AS (
 lower_endpoints AS (
     ?lower
 ),
--- The endpoints with an open circuit whose next probe is due.
-probes AS (
-    UPDATE endpoint_circuits circuit
-    SET next_probe = ?until
-    FROM (
-        SELECT waiting.endpoint, waiting.business_id
-        FROM endpoint_circuits waiting
-        WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
-            AND waiting.probing_since IS NOT NULL
-            AND waiting.next_probe <= ?now
-            AND waiting.endpoint <> ALL (?busy)
-            -- Looked up for each circuit: few are open, and the queue may be long.
-            AND (
-                SELECT true
-                FROM delivery_queue
-                WHERE endpoint = waiting.endpoint
-                    AND available_at <= ?now
-                    AND NOT manual
-                    AND size <= ?largest
-                ORDER BY available_at
-                LIMIT 1
-            )
-        FOR UPDATE SKIP LOCKED
-    ) due
-    WHERE circuit.endpoint = due.endpoint AND circuit.business_id = due.business_id
-    RETURNING circuit.endpoint
+-- The endpoints with an open circuit whose next probe is due. Many may be due at once: half of a claim is for others.
+probes AS MATERIALIZED (
+    SELECT waiting.endpoint
+    FROM endpoint_circuits waiting
+    WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+        AND waiting.probing_since IS NOT NULL
+        AND waiting.next_probe <= ?now
+        AND waiting.endpoint <> ALL (?busy)
+        -- Looked up for each circuit: few are open, and the queue may be long.
+        AND (
+            SELECT true
+            FROM delivery_queue
+            WHERE endpoint = waiting.endpoint
+                AND available_at <= ?now
+                AND NOT manual
+                AND size <= ?largest
+            ORDER BY available_at
+            LIMIT 1
+        )
+    ORDER BY waiting.next_probe
+    LIMIT greatest(1, ?deliveries / 2)
+    FOR UPDATE SKIP LOCKED
 ),
 -- The endpoints that get a share, each with its longest waiting delivery. A search ends once they fill a claim.
 others AS (
@@ -180,30 +176,41 @@ fit AS (
         *,
         sum(CASE WHEN position = first AND size > ?large THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before
     FROM by_event
+),
+leased AS (
+    UPDATE delivery_queue queue
+    SET owner = ?owner, lease = nextval('leases'), available_at = ?until
+    FROM fit
+    WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+        AND queue.business_id = fit.business_id
+        AND queue.id = fit.id
+        AND (fit.size <= ?large OR fit.before < ?bodies)
+    RETURNING
+        queue.business_id,
+        queue.id,
+        queue.event_id,
+        coalesce(queue.webhook_id, 0) AS webhook_id,
+        queue.url,
+        queue.endpoint,
+        queue.attempts,
+        queue.prior_attempts,
+        queue.due_at,
+        queue.ordering_key,
+        queue.sequence,
+        queue.manual,
+        queue.lease,
+        fit.probe,
+        fit.available_at AS start_at
+),
+-- The circuits that are probed now. A probe without a row stays due.
+probed AS (
+    UPDATE endpoint_circuits circuit
+    SET next_probe = ?until
+    FROM leased
+    WHERE leased.probe AND circuit.endpoint = leased.endpoint AND circuit.business_id = leased.business_id
 )
-UPDATE delivery_queue queue
-SET owner = ?owner, lease = nextval('leases'), available_at = ?until
-FROM fit
-WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
-    AND queue.business_id = fit.business_id
-    AND queue.id = fit.id
-    AND (fit.size <= ?large OR fit.before < ?bodies)
-RETURNING
-    queue.business_id,
-    queue.id,
-    queue.event_id,
-    coalesce(queue.webhook_id, 0) AS webhook_id,
-    queue.url,
-    queue.endpoint,
-    queue.attempts,
-    queue.prior_attempts,
-    queue.due_at,
-    queue.ordering_key,
-    queue.sequence,
-    queue.manual,
-    queue.lease,
-    fit.probe,
-    fit.available_at AS start_at
+SELECT *
+FROM leased
 
 -- name: next_due
 -- prepare: endpoints part, busy bigint[], largest integer
