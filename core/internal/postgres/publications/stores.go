@@ -17,9 +17,10 @@ import (
 const ListedOn = `CASE WHEN store.excluded_platforms IS NOT NULL THEN platform.name <> ALL (store.excluded_platforms)
 	ELSE platform.name = ANY (coalesce(store.included_platforms, '{}')) END`
 
-// PublishedOn selects the platforms with a plugin that list a store, or have listed it before.
+// PublishedOn selects the platforms with a plugin that list a store, or have listed it before. A menu in the queue may
+// list it: its state is that of the last outcome.
 const PublishedOn = `(platform.served_by <> 'own' AND ` + ListedOn +
-	` OR publication.state NOT IN ('unlisted', 'skipped'))`
+	` OR publication.state NOT IN ('unlisted', 'skipped') OR publication.available_at < 'infinity')`
 
 // StoreUnnotified stores the reference of a request that produces no event, because it
 // affects 0 platforms.
