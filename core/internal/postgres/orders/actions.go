@@ -156,15 +156,17 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 	}
 	return outbox.RunKeyed(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		var id core.ID
-		err := tx.QueryRowContext(ctx, queries.With("reported_action", postgres.Args{
-			"business": business, "kind": relay.Action, "platform": platform, "call": outcome.CallID,
-			"none": core.ID{}, "platform_order": outcome.PlatformOrderID, "action": outcome.Action,
-		})).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return errNoAction
-		}
-		if err != nil {
-			return fmt.Errorf("finding the action of a callback: %w", err)
+		for range 2 { // the first locks the order, the second sees what a concurrent callback has settled
+			err := tx.QueryRowContext(ctx, queries.With("reported_action", postgres.Args{
+				"business": business, "kind": relay.Action, "platform": platform, "call": outcome.CallID,
+				"none": core.ID{}, "platform_order": outcome.PlatformOrderID, "action": outcome.Action,
+			})).Scan(&id)
+			if errors.Is(err, sql.ErrNoRows) {
+				return errNoAction
+			}
+			if err != nil {
+				return fmt.Errorf("finding the action of a callback: %w", err)
+			}
 		}
 		now := a.db.Clock().Now()
 		ended, err := calls.End(ctx, tx, queries.With("settle_action", postgres.Args{

@@ -18,16 +18,22 @@ LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.
 WHERE report.business_id = ?business AND report.order_id = ?order
 ORDER BY report.reference
 
--- name: reported_order
+-- name: lock_reported_order
 -- Locks the latest order that a report names, by its id or its reference.
-SELECT orders.id, orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
+SELECT id
+FROM orders
+WHERE business_id = ?business ?named
+ORDER BY created_at DESC, id DESC
+LIMIT 1
+FOR UPDATE
+
+-- name: reported_order
+-- Reads a locked order with its latest event.
+SELECT orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
 FROM orders
 JOIN events event
     ON event.business_id = orders.business_id
     -- With row-level security, coalesce could not be an index condition.
     AND event.id = CASE WHEN orders.updated_event IS NULL THEN orders.placed_event ELSE orders.updated_event END
 LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
-WHERE orders.business_id = ?business ?named
-ORDER BY orders.created_at DESC, orders.id DESC
-LIMIT 1
-FOR UPDATE OF orders
+WHERE orders.business_id = ?business AND orders.id = ?order

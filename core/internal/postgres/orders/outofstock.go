@@ -107,10 +107,14 @@ func (o Store) matchReport(ctx context.Context, tx bun.Conn, business core.Busin
 	}
 	var state order.State
 	var stored []byte
-	err = tx.QueryRowContext(ctx, queries.With("reported_order", postgres.Args{
+	// Two statements: one that waited for an update of the order would not find the new event.
+	if err = tx.QueryRowContext(ctx, queries.With("lock_reported_order", postgres.Args{
 		"business": business, "named": named,
-	})).
-		Scan(&s.OrderID, &state, &platform, &servedBy, &stored)
+	})).Scan(&s.OrderID); err == nil {
+		err = tx.QueryRowContext(ctx, queries.With("reported_order", postgres.Args{
+			"business": business, "order": s.OrderID,
+		})).Scan(&state, &platform, &servedBy, &stored)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return "", "", placed, unknown
