@@ -48,6 +48,9 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, page menu.Che
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil { // before the items, as menu jobs lock
+			return err
+		}
 		ids, at := make([]int64, len(items)), make([]string, len(items))
 		for i := range items {
 			ids[i], at[i] = items[i].Item.ID, items[i].UpdatedAt.UTC().Format(time.RFC3339Nano)
@@ -56,7 +59,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, page menu.Che
 		if err :=
 			tx.NewRaw(`SELECT m.id FROM catalogue_entities m JOIN unnest(?::bigint[], ?::timestamptz[]) AS r (id, at)
 				ON r.id = m.id AND r.at = m.updated_at
-			WHERE m.business_id = ? AND m.kind = ? FOR SHARE OF m`, postgres.Array(ids), postgres.Array(at),
+			WHERE m.business_id = ? AND m.kind = ?`, postgres.Array(ids), postgres.Array(at),
 				work.Business, int(menu.Items)).Scan(ctx, &same); err != nil {
 			return fmt.Errorf("reading items: %w", err)
 		}
