@@ -88,15 +88,20 @@ WHERE publication.business_id = ?business
 -- name: recheck_queued
 -- Starts a queued recheck again. Reports whether no other one is needed: it is queued, or no plugin serves the
 -- platform and there are no findings to remove.
-WITH queued AS (
+WITH
+-- Its row in the queue, which claims lock first, too. A locked one may be running now.
+waiting AS MATERIALIZED (
+    SELECT queue.job_id
+    FROM job_queue queue
+    JOIN jobs ON jobs.business_id = queue.business_id AND jobs.id = queue.job_id
+    WHERE queue.business_id = ?business AND queue.ordering_key = ?ordering_key AND jobs.state = 'queued'
+    FOR UPDATE OF queue SKIP LOCKED
+),
+queued AS (
     UPDATE jobs
     SET body = ?body
-    FROM job_queue queue
-    WHERE queue.business_id = ?business
-        AND queue.ordering_key = ?ordering_key
-        AND jobs.business_id = queue.business_id
-        AND jobs.id = queue.job_id
-        AND jobs.state = 'queued'
+    FROM waiting
+    WHERE jobs.business_id = ?business AND jobs.id = waiting.job_id AND jobs.state = 'queued'
     RETURNING 1
 )
 SELECT
