@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -58,7 +59,7 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 			return now, err
 		}
 		var businesses, stores []int64
-		var since []string
+		var since, seen []string
 		for _, s := range list {
 			silentSince, err := check(s)
 			if err != nil {
@@ -72,16 +73,20 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 			if changed.Silent {
 				changed.SilentSince, text = silentSince, silentSince.UTC().Format(time.RFC3339Nano)
 			}
+			seen = append(seen, s.SeenAt.UTC().Format(time.RFC3339Nano))
 			since, changes = append(since, text), append(changes, changed)
 		}
 		if len(changes) == 0 {
 			return now, nil
 		}
-		if _, err := tx.ExecContext(ctx, queries.With("set_silent", postgres.Args{
+		var stored []int64
+		if err := tx.NewRaw(queries.With("set_silent", postgres.Args{
 			"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "since": postgres.Array(since),
-		})); err != nil {
+			"seen": postgres.Array(seen),
+		})).Scan(ctx, &stored); err != nil {
 			return now, fmt.Errorf("storing which stores are silent: %w", err)
 		}
+		changes = slices.DeleteFunc(changes, func(c presence.Change) bool { return !slices.Contains(stored, c.ID) })
 		return now, nil
 	})
 	if err != nil {

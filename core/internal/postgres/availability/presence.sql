@@ -46,14 +46,20 @@ CROSS JOIN LATERAL (SELECT coalesce(rule.silent_after_s, ?after_seconds)) AS sil
 WHERE ?which
 
 -- name: set_silent
--- Stores since when stores are silent, '' for those that are not. Locks them in key order.
+-- Stores since when stores are silent, '' for those that are not, unless a heartbeat was stored since they were read.
+-- Locks them in key order.
 UPDATE pos_presence presence
 SET silent_since = nullif(locked.since, '')::timestamptz
 FROM (
     SELECT known.business_id, known.store_id, change.since
-    FROM unnest(?businesses::bigint[], ?stores::bigint[], ?since::text[]) AS change (business, store, since)
-    JOIN pos_presence known ON known.business_id = change.business AND known.store_id = change.store
+    FROM unnest(?businesses::bigint[], ?stores::bigint[], ?since::text[], ?seen::timestamptz[])
+        AS change (business, store, since, seen)
+    JOIN pos_presence known
+        ON known.business_id = change.business
+        AND known.store_id = change.store
+        AND known.seen_at = change.seen
     ORDER BY known.business_id, known.store_id
     FOR UPDATE OF known
 ) locked
 WHERE presence.business_id = locked.business_id AND presence.store_id = locked.store_id
+RETURNING presence.store_id
