@@ -33,12 +33,17 @@ func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference co
 	now := j.db.Clock().Now()
 	rerun := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}
 	err := j.db.InTx(ctx, func(tx bun.Conn) error {
+		// Of two concurrent reruns, the second sees the first.
+		if _, err := tx.ExecContext(ctx, `SELECT FROM jobs WHERE business_id = ? AND id = ? FOR UPDATE`, business,
+			reference); err != nil {
+			return fmt.Errorf("locking the job to rerun: %w", err)
+		}
 		var state string
 		var running bool
 		if err := tx.QueryRowContext(ctx, `SELECT kind, subject, body, callback_url, dry_run, state,
 				EXISTS (SELECT 1 FROM jobs r WHERE r.business_id = j.business_id AND r.rerun_of = j.id
 					AND r.state IN ('queued', 'running'))
-			FROM jobs j WHERE business_id = ? AND id = ? FOR UPDATE`, business, reference).
+			FROM jobs j WHERE business_id = ? AND id = ?`, business, reference).
 			Scan(&rerun.Kind, &rerun.Subject, &rerun.Body, &rerun.CallbackURL, &rerun.DryRun, &state,
 				&running); err != nil {
 			return postgres.NotFound(err, "there is no job with this reference")
