@@ -1,16 +1,13 @@
 package postgres
 
-import (
-	"context"
-	"time"
-)
+import "time"
+
+// ChangeClock changes each time that the database returns.
+func (db *DB) ChangeClock(change func(time.Time) time.Time) { db.time.read = change }
 
 // StepClock makes the database's clock appear set forward by the given time.
 func (db *DB) StepClock(by time.Duration) {
-	db.time.read = func(ctx context.Context) (dbTime time.Time, err error) {
-		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&dbTime)
-		return dbTime.Add(by), err
-	}
+	db.ChangeClock(func(dbTime time.Time) time.Time { return dbTime.Add(by) })
 }
 
 // ResetClock gives the replica the state from before the database's clock was set.

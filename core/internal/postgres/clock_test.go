@@ -171,3 +171,36 @@ func TestClockChangeKeepsLeases(t *testing.T) {
 		})
 	}
 }
+
+func TestWrongMeasurementOfTheClockMovesNothing(t *testing.T) {
+	ctx := t.Context()
+	db := hubtest.Open(t, hubtest.DatabaseURL(t), nil)
+	require.NoError(t, db.SyncClock(ctx))
+	epoch := func() (n int) {
+		pgtest.Row(t, db, &n, `SELECT epoch FROM clock_epoch`)
+		return n
+	}
+	before := epoch()
+	wrong := true
+	db.ChangeClock(func(dbTime time.Time) time.Time {
+		defer func() { wrong = false }()
+		if wrong {
+			return dbTime.Add(time.Hour)
+		}
+		return dbTime
+	})
+	require.ErrorContains(t, db.SyncClock(ctx), "differ")
+	require.Equal(t, before, epoch())
+	require.Less(t, db.ClockOffset(), time.Minute)
+	require.NoError(t, db.SyncClock(ctx))
+}
+
+func TestSlowMeasurementOfTheClockIsAnError(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	db.ChangeClock(func(time.Time) time.Time {
+		clock.Advance(3 * time.Second)
+		return clock.Now().Add(-time.Second)
+	})
+	require.ErrorContains(t, db.SyncClock(t.Context()), "a round trip takes 3s")
+}
