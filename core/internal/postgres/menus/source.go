@@ -28,9 +28,10 @@ import (
 // MenuSource reads menus for publication. It caches the last few catalogues while their versions
 // are current, because a catalogue change is published for all stores.
 type MenuSource struct {
-	db    *postgres.DB
-	mu    sync.Mutex
-	cache []catalogue // the most recently used is last
+	db      *postgres.DB
+	loading keyedMutex // one catalogue of a business is read at a time: concurrent callers usually need the same
+	mu      sync.Mutex
+	cache   []catalogue // the most recently used is last
 }
 
 // The bounds of the cached catalogues: their number, and the bytes of their rows if there are several.
@@ -56,6 +57,30 @@ func NewMenuSource(db *postgres.DB) *MenuSource { return &MenuSource{db: db} }
 // store or platform.
 func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID int64,
 	platform string) (s aggregator.StoreMenu, err error) {
+	s, err = m.read(ctx, business, storeID, platform, m.cached)
+	if !errors.Is(err, errNotCached) {
+		return s, err
+	}
+	// In another transaction, because one that waits for others would be ended.
+	err = m.loading.Do(ctx, business, func() error {
+		if _, err := m.db.Bun().ExecContext(ctx, `SELECT begin_cache_epoch()`); err != nil {
+			return fmt.Errorf("beginning an epoch of caches: %w", err)
+		}
+		s, err = m.read(ctx, business, storeID, platform, m.load)
+		return err
+	})
+	return s, err
+}
+
+// errNotCached reports that a catalogue must be read.
+var errNotCached = errors.New("the catalogue is not cached")
+
+// catalogueReader returns the master catalogue as a transaction sees it.
+type catalogueReader func(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error)
+
+// read returns a store's menu with the catalogue of a reader.
+func (m *MenuSource) read(ctx context.Context, business core.BusinessID, storeID int64, platform string,
+	catalogue catalogueReader) (s aggregator.StoreMenu, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 			return err
@@ -65,7 +90,7 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 			s.Platform.ServedBy == core.ServedByMerchant {
 			return err
 		}
-		if s.Menu, err = m.catalogue(ctx, tx, business); err != nil {
+		if s.Menu, err = catalogue(ctx, tx, business); err != nil {
 			return err
 		}
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: storeID}
@@ -171,49 +196,64 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	return nil
 }
 
-// catalogue returns the master catalogue as the transaction sees it, with category timings. It does
-// not set whether a category is open now. One catalogue is read at a time, because concurrent
-// callers usually need the same business.
-func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
-	var version int64
-	var epoch string
-	if err := tx.QueryRowContext(ctx,
-		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0),
-			coalesce(cache_epoch(), '')`, business).Scan(&version, &epoch); err != nil {
-		return menu.Menu{}, fmt.Errorf("reading the version of the menu: %w", err)
-	}
-	if epoch == "" { // this transaction only reads
-		if err := m.db.Bun().QueryRowContext(ctx, `SELECT begin_cache_epoch()`).Scan(&epoch); err != nil {
-			return menu.Menu{}, fmt.Errorf("beginning an epoch of caches: %w", err)
-		}
+// cached returns the cached catalogue of a business if it is current, or errNotCached.
+func (m *MenuSource) cached(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+	version, epoch, err := catalogueVersion(ctx, tx, business)
+	if err != nil {
+		return menu.Menu{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var c catalogue
-	if at := slices.IndexFunc(m.cache, func(c catalogue) bool { return c.business == business }); at >= 0 {
-		c = m.cache[at]
-		m.cache = slices.Delete(m.cache, at, at+1)
+	at := slices.IndexFunc(m.cache, func(c catalogue) bool { return c.business == business })
+	if at < 0 || m.cache[at].version != version || m.cache[at].epoch != epoch || epoch == "" {
+		return menu.Menu{}, errNotCached
 	}
-	if c.business == 0 || c.version != version || c.epoch != epoch {
-		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
-		read, err := loader.menu()
-		if err != nil {
-			return read, err
-		}
-		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.TimingsTable.Current()); err != nil {
-			return read, err
-		}
-		c = catalogue{business, version, epoch, read, loader.bound.bytes}
+	c := m.cache[at]
+	m.cache = append(slices.Delete(m.cache, at, at+1), c)
+	return c.menu, nil
+}
+
+// load returns the catalogue of a business with category timings, and caches it. It does not set whether a category is
+// open now.
+func (m *MenuSource) load(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+	if cached, err := m.cached(ctx, tx, business); !errors.Is(err, errNotCached) { // another caller has read it
+		return cached, err
 	}
-	m.cache = append(m.cache, c)
+	version, epoch, err := catalogueVersion(ctx, tx, business)
+	if err != nil {
+		return menu.Menu{}, err
+	}
+	loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
+	read, err := loader.menu()
+	if err != nil {
+		return read, err
+	}
+	if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.TimingsTable.Current()); err != nil {
+		return read, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cache = slices.DeleteFunc(m.cache, func(c catalogue) bool { return c.business == business })
+	m.cache = append(m.cache, catalogue{business, version, epoch, read, loader.bound.bytes})
 	bytes := 0
-	for i, kept := range slices.Backward(m.cache) {
-		if bytes += kept.bytes; i < len(m.cache)-1 && bytes > maxCatalogueBytes || i < len(m.cache)-maxCatalogues {
+	for i, c := range slices.Backward(m.cache) {
+		if bytes += c.bytes; i < len(m.cache)-1 && bytes > maxCatalogueBytes || i < len(m.cache)-maxCatalogues {
 			m.cache = slices.Delete(m.cache, 0, i+1)
 			break
 		}
 	}
-	return c.menu, nil
+	return read, nil
+}
+
+// catalogueVersion returns the version of a master catalogue and the epoch of caches, which is empty if none has begun.
+func catalogueVersion(ctx context.Context, tx bun.Conn, business core.BusinessID) (version int64, epoch string,
+	err error) {
+	if err := tx.QueryRowContext(ctx,
+		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0),
+			coalesce(cache_epoch(), '')`, business).Scan(&version, &epoch); err != nil {
+		return 0, "", fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	return version, epoch, nil
 }
 
 func itemFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
