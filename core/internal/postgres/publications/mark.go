@@ -12,7 +12,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 )
@@ -81,7 +80,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, outbox.Notify(ctx, db, tx, Channel)
+	return n, postgres.Notify(ctx, tx, Channel)
 }
 
 // WrittenStores are the stores that a request has written, and the time when.
