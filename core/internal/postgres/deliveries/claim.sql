@@ -321,6 +321,20 @@ WHERE queue.webhook_id = disabled.id
     AND queue.business_id = claimed.business_id
     AND queue.id = claimed.id
 
+-- name: expired_held
+-- Held deliveries without an event: its partition has been dropped.
+SELECT queue.business_id, queue.id, queue.endpoint, queue.ordering_key, queue.sequence
+FROM delivery_queue queue
+WHERE queue.available_at = 'infinity'
+    AND queue.owner IS NULL
+    AND queue.event_id < ?before
+    AND NOT EXISTS (
+        SELECT 1
+        FROM events event
+        WHERE event.id = queue.event_id AND event.business_id = queue.business_id
+    )
+LIMIT ?limit
+
 -- name: release
 -- Returns leased deliveries to the queue.
 UPDATE delivery_queue queue

@@ -270,6 +270,29 @@ func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	})
 }
 
+// expiredBatch is the number of held deliveries that one transaction deletes.
+const expiredBatch = 1000
+
+// DropHeld deletes the held deliveries whose events are past the retention. Others are dropped when they are claimed.
+func (q Store) DropHeld(ctx context.Context, retention time.Duration) error {
+	before := core.FirstID(q.db.Clock().Now().Add(-retention))
+	for n := expiredBatch; n == expiredBatch; {
+		var rows []outbox.QueueRow
+		if err := q.db.Bun().NewRaw(queries.With("expired_held", postgres.Args{
+			"before": before, "limit": expiredBatch,
+		})).Scan(ctx, &rows); err != nil {
+			return fmt.Errorf("finding held deliveries without an event: %w", err)
+		}
+		if n = len(rows); n == 0 {
+			return nil
+		}
+		if err := q.dropExpired(ctx, rows); err != nil {
+			return fmt.Errorf("deleting held deliveries without an event: %w", err)
+		}
+	}
+	return nil
+}
+
 // unblockAfter unblocks the next rows after rows that have left the queue.
 func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
 	ordered := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
