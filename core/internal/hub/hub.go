@@ -328,7 +328,8 @@ func (h *Hub) join(ctx context.Context) (leave func(), err error) {
 func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.WaitGroup {
 	parts := &sync.WaitGroup{}
 	start := func(part func(context.Context)) { parts.Go(func() { part(work) }) }
-	start(func(ctx context.Context) { h.housekeep(ctx, maintainIn) })
+	start(h.housekeep)
+	start(func(ctx context.Context) { h.retain(ctx, maintainIn) })
 	start(h.reportUnreadable)
 	start(h.waits.Run)
 	start(h.storeConsoleRecords)

@@ -50,27 +50,47 @@ func (h *Hub) maintain(ctx context.Context) (retention, next time.Duration) {
 	return retention, time.Hour
 }
 
-// housekeep synchronises the clock, wakes the queue, schedules polls, deletes expired nonces and rates, erases personal
-// data and maintains the partitions, until the context ends. The first maintenance is after the time then.
-func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
-	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(first)
-	defer clock.Stop()
+// housekeepInterval is the interval of work that must not be late, and of erasing personal data.
+const housekeepInterval = 30 * time.Second
+
+// housekeep synchronises the clock, wakes the queue, schedules polls and deletes expired nonces and rates, until the
+// context ends.
+func (h *Hub) housekeep(ctx context.Context) {
+	tick := time.NewTicker(housekeepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
+				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), platforms.NewRates(h.db).Sweep(ctx),
+				h.schedulePolls(ctx), h.followUps.Sweep(ctx)); err != nil && ctx.Err() == nil {
+				h.log.Warn("maintenance failed", "error", err)
+			}
+		}
+	}
+}
+
+// retain erases personal data, maintains the partitions and deletes what is past the retention, until the context ends.
+// That may take long, so housekeep does not wait for it. The first maintenance of partitions is after the given time.
+func (h *Hub) retain(ctx context.Context, first time.Duration) {
+	tick, partitions := time.NewTicker(housekeepInterval), time.NewTimer(first)
+	defer tick.Stop()
 	defer partitions.Stop()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return
-		case <-clock.C:
-			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), platforms.NewRates(h.db).Sweep(ctx),
-				h.schedulePolls(ctx), h.followUps.Sweep(ctx),
-				customers.New(h.db).Backfill(ctx), customers.New(h.db).Erase(ctx))
+		case <-tick.C:
+			err = errors.Join(customers.New(h.db).Backfill(ctx), customers.New(h.db).Erase(ctx))
 		case <-partitions.C:
 			retention, next := h.maintain(ctx)
 			partitions.Reset(next)
 			if retention > 0 {
 				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
+					deliveries.New(h.db).DropHeld(ctx, retention),
 					deliveries.New(h.db).DropOldProblems(ctx, retention), jobs.New(h.db).DropOld(ctx, retention))
 			}
 			err = errors.Join(err, h.riders.Sweep(ctx), customers.New(h.db).Sweep(ctx))
