@@ -95,7 +95,8 @@ type entry struct {
 	forced    int       // renewals of rejected tokens, each soon after the one before
 	failure   error
 	failures  int           // failed token requests in a row
-	retryAt   time.Time     // of failure
+	failedAt  time.Time     // of failure
+	retryAt   time.Time     // after failure
 	running   chan struct{} // closed when the running renewal ends; nil: none
 }
 
@@ -118,6 +119,14 @@ func doubled(interval time.Duration, times int, maximum time.Duration) time.Dura
 		interval *= 2
 	}
 	return min(interval, maximum)
+}
+
+// clockMargin is how far the clock may be corrected backwards during a pause.
+const clockMargin = time.Minute
+
+// pausedBetween reports whether a pause is not over. Before its start, the clock was set back: then it is over.
+func pausedBetween(from, until, now time.Time) bool {
+	return now.After(from.Add(-clockMargin)) && now.Before(until)
 }
 
 // fresh reports whether the token need not be renewed.
@@ -153,7 +162,7 @@ func (m *Manager) Token(ctx context.Context, r relay.TokenRequest) (relay.Token,
 			made.Value = e.token
 			m.mu.Unlock()
 			return *made, nil
-		case e.failure != nil && now.Before(e.retryAt):
+		case e.failure != nil && pausedBetween(e.failedAt, e.retryAt, now):
 			token, err := e.token, e.failure
 			usable := !rejected && e.valid(now)
 			m.mu.Unlock()
@@ -162,7 +171,7 @@ func (m *Manager) Token(ctx context.Context, r relay.TokenRequest) (relay.Token,
 				return *made, nil
 			}
 			return *made, err
-		case rejected && e.failure == nil && e.running == nil && now.Before(e.nextForced()):
+		case rejected && e.failure == nil && e.running == nil && pausedBetween(e.forcedAt, e.nextForced(), now):
 			next, repeated := e.nextForced(), e.forced > 1
 			m.mu.Unlock()
 			return *made, relay.RejectedTokenError{Credential: r.Credential, Next: next, Repeated: repeated}

@@ -26,7 +26,7 @@ func (m *Manager) renew(ctx context.Context, at entryKey, request tokenRequest, 
 			e.failures++
 		}
 		now := m.Clock.Now()
-		e.failure, e.retryAt = err, now.Add(retryDelay(record, e.failures, now))
+		e.failure, e.failedAt, e.retryAt = err, now, now.Add(retryDelay(record, e.failures, now))
 		m.Log.Warn("renewing an access token failed", "business", at.Business, "platform", at.Platform, "credential",
 			at.Credential, "store", at.Store, "error", err)
 	} else {

@@ -207,3 +207,23 @@ func TestCertificateIsPartOfATokensIdentity(t *testing.T) {
 	require.Equal(t, "token-number-3", f.token(m).Value)
 	require.Contains(t, f.store.rows, Key{1, "tasty", "partner", "s1"}, "the store has own tokens")
 }
+
+func TestRenewalIsRetriedAfterAClockStepBack(t *testing.T) {
+	f := newFixture(t)
+	m := f.replica()
+	f.server.respondWith(func(n int, w http.ResponseWriter, _ url.Values) bool {
+		if n == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return n == 1
+	})
+	_, err := m.Token(t.Context(), f.request(""))
+	require.Error(t, err)
+	f.clock.Advance(-time.Second)
+	_, err = m.Token(t.Context(), f.request(""))
+	require.Error(t, err, "a small correction")
+	require.Equal(t, 1, f.server.count())
+	f.clock.Advance(-time.Hour)
+	f.token(m)
+	require.Equal(t, 2, f.server.count())
+}

@@ -86,7 +86,7 @@ type Engine struct {
 	absent absentPlugins
 
 	mu        sync.Mutex
-	throttled map[throttle]time.Time // until when
+	throttled map[throttle]pause
 }
 
 // throttle identifies the calls that an aggregator throttles: one kind, on one platform of a business.
@@ -95,10 +95,18 @@ type throttle struct {
 	kind     Kind
 }
 
+// pause is a time without calls. Before its start, the clock was set back: then it is over.
+type pause struct{ from, until time.Time }
+
+// pauseMargin is how far the clock may be corrected backwards during a pause.
+const pauseMargin = time.Minute
+
+func (p pause) over(now time.Time) bool { return now.Before(p.from) || !now.Before(p.until) }
+
 // NewEngine returns an engine that is idle until Run.
 func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
-	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]time.Time{}}
+	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]pause{}}
 	e.engine = queue.New(queue.Config{
 		Name: "calls to aggregators", Owner: config.Owner,
 		Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
@@ -176,10 +184,10 @@ func (p policy) Release(ctx context.Context, owner core.ID, calls []Call) error 
 func (e *Engine) throttle(r Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if of := (throttle{r.Call.Endpoint, r.Call.Kind}); r.RetryAfter.After(e.throttled[of]) {
-		now := e.Clock.Now()
-		maps.DeleteFunc(e.throttled, func(_ throttle, until time.Time) bool { return !now.Before(until) })
-		e.throttled[of] = r.RetryAfter
+	now, of := e.Clock.Now(), throttle{r.Call.Endpoint, r.Call.Kind}
+	if p := e.throttled[of]; r.RetryAfter.After(now) && (p.over(now) || r.RetryAfter.After(p.until)) {
+		maps.DeleteFunc(e.throttled, func(_ throttle, p pause) bool { return p.over(now) })
+		e.throttled[of] = pause{now.Add(-pauseMargin), r.RetryAfter}
 	}
 }
 
@@ -187,8 +195,8 @@ func (e *Engine) throttle(r Result) {
 func (e *Engine) throttledUntil(c Call) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if until := e.throttled[throttle{c.Endpoint, c.Kind}]; e.Clock.Now().Before(until) {
-		return until
+	if p := e.throttled[throttle{c.Endpoint, c.Kind}]; !p.over(e.Clock.Now()) {
+		return p.until
 	}
 	return time.Time{}
 }

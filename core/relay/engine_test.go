@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/queue"
 )
 
@@ -419,4 +420,19 @@ func TestCallWithExpiringLeaseIsReleased(t *testing.T) {
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 1 })
 	stop()
 	require.Empty(t, b.sent)
+}
+
+func TestThrottleEndsWhenTheClockIsSetBack(t *testing.T) {
+	clock := clocktest.New()
+	e := NewEngine(Config{}, Dependencies{Clock: clock})
+	call := Call{Endpoint: 3, Kind: RiderLocation}
+	until := clock.Now().Add(time.Minute)
+	e.throttle(Result{Call: call, RetryAfter: until})
+	clock.Advance(-time.Second)
+	require.Equal(t, until, e.throttledUntil(call), "a small correction")
+	clock.Advance(-time.Hour)
+	require.Zero(t, e.throttledUntil(call))
+	until = clock.Now().Add(time.Second)
+	e.throttle(Result{Call: call, RetryAfter: until})
+	require.Equal(t, until, e.throttledUntil(call))
 }
