@@ -25,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// otherTx is a transaction of somebody else. Each of its functions is run in it.
+// otherTx runs a statement in the other transaction.
 type otherTx func(query string, args ...any)
 
 // during starts changes while another transaction holds locks that they wait for. That transaction then goes on, and
