@@ -6,7 +6,7 @@ CREATE TABLE platforms (
     served_by            text NOT NULL,              -- own, or the id of a plugin
     settings             text NOT NULL DEFAULT '',   -- a JSON object that the plugin accepted, or ''
     addresses            text NOT NULL DEFAULT '{}', -- JSON: base URL by name of endpoint
-    secrets              bytea,                      -- sealed JSON: value by name
+    secrets              bytea,                      -- sealed JSON: value by name; null: never set up
     secrets_set_at       text NOT NULL DEFAULT '{}', -- JSON: time by name
     accept               text NOT NULL DEFAULT 'hub' CHECK (accept IN ('hub', 'pos')), -- who accepts its orders
     -- The last callback without a valid verification.

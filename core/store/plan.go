@@ -14,6 +14,8 @@ type State struct {
 	Default   DefaultListing      // of the business
 	// PlatformStores holds the ref_ids of other stores of the business by the identities that the request may assign.
 	PlatformStores map[PlatformStore]string
+	// TakenElsewhere holds those of other businesses, at plugins with a shared URL.
+	TakenElsewhere map[PlatformStore]bool
 }
 
 // Existing is the part of a stored store that a plan depends on.
@@ -68,7 +70,9 @@ func Decide(request Request, state State, newID func() int64) Plan {
 		objects[i], resolved = resolve(submitted.Object, state)
 		warnings[i] = slices.Concat(submitted.Warnings, resolved)
 		_, exists := state.Stores[*objects[i].RefID]
-		wrong[i] = firstProblem(objects[i], exists)
+		if wrong[i] = firstProblem(objects[i], exists); wrong[i] == "" {
+			wrong[i] = takenElsewhere(objects[i], state)
+		}
 	}
 	rejectTakenIDs(objects, state, wrong)
 	for i, object := range objects {

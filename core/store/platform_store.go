@@ -83,6 +83,21 @@ func rejectTakenIDs(objects []Object, state State, wrong []string) {
 	}
 }
 
+// takenElsewhere rejects a new platform_store_id that a store of another business has, because a shared URL would not
+// know whose request it receives.
+func takenElsewhere(o Object, state State) string {
+	for _, data := range o.PlatformData {
+		if state.TakenElsewhere[PlatformStore{data.Name, data.PlatformStoreID}] &&
+			!slices.ContainsFunc(state.Stores[*o.RefID].PlatformData, func(d PlatformData) bool {
+				return d.Name == data.Name && d.PlatformStoreID == data.PlatformStoreID
+			}) {
+			return fmt.Sprintf("platform_data: the platform_store_id %q of platform %q belongs to another business",
+				data.PlatformStoreID, data.Name)
+		}
+	}
+	return ""
+}
+
 func platformStoreTaken(o PlatformStore, other string) string {
 	return fmt.Sprintf("platform_data: platform %q already has store %q under the id %q", o.Platform, other, o.ID)
 }

@@ -20,6 +20,7 @@ func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
 			"s3": {ID: 3, Listing: Listing{Included: []string{"web"}}},
 		},
 		PlatformStores: map[PlatformStore]string{{"a", "R-9"}: "s9", {"a", "s3"}: "s8"},
+		TakenElsewhere: map[PlatformStore]bool{{"a", "R-7"}: true},
 	}
 	id := func(ref, id string) string {
 		return `{"ref_id":"` + ref + `","name":"N","city":"C","platform_data":[{"name":"a","platform_store_id":"` + id +
@@ -34,6 +35,8 @@ func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
 	}{
 		"another's id": {id("s1", "R-9"), []string{by("s9", "R-9")}},
 		"its own id":   {id("s1", "R-1"), []string{""}},
+		"another business's id": {id("s1", "R-7"),
+			[]string{`platform_data: the platform_store_id "R-7" of platform "a" belongs to another business`}},
 		"the id of another in the request": {id("s1", "R-2") + `,{"ref_id":"s2","name":"Other"}`,
 			[]string{by("s2", "R-2"), ""}},
 		"an id that another releases": {id("s1", "R-2") + "," + id("s2", "R-3"), []string{"", ""}},

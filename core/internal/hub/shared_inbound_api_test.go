@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/plugindir"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -104,7 +105,9 @@ func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
 	}
 	rejected(d.market.newOrder("gb:1", "s1"), "no store has the id s1")
 	rejected(`{"event":"order.new","body":{}}`, "no id of a store")
-	d.addBusiness("88")
+	require.NoError(t, platforms.New(d.hub.db).SetWithStores(t.Context(), d.tenant.ID,
+		core.Platform{Name: "roo-2", ServedBy: "deliveroo"}, func(*relay.Access) error { return nil },
+		map[string]string{"s1": "88"}))
 	rejected(d.market.newOrder("gb:2", "88"), "stores of several platforms have the id 88")
 	require.Empty(t, d.orderIDs(d.tenant))
 	shared, err := platforms.NewShared(d.hub.db).SharedInbound(t.Context(), "deliveroo")
@@ -114,6 +117,50 @@ func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
 	m := marketClient{orderClient: &orderClient{menuClient: d.menuClient}}
 	const unknown = "/channel/api/v1/shared/elsewhere/callback/events/"
 	require.Equal(t, 401, m.post(unknown, "application/json", "{}", nil).status)
+}
+
+func TestSharedURLIgnoresClaimsOfOtherBusinesses(t *testing.T) {
+	d := newDeliverooHub(t)
+	d.sendMenu("s1", soup)
+	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
+	store, callers := platforms.New(d.hub.db), platforms.NewShared(d.hub.db)
+	set := func(tenant hubtest.Tenant) error {
+		return store.Set(t.Context(), tenant.ID, core.Platform{Name: "deliveroo", ServedBy: "deliveroo"},
+			func(*relay.Access) error { return nil })
+	}
+	claim := func(tenant hubtest.Tenant, ref, site string) string {
+		return d.do(t, request{method: "POST", path: storesRoute + "?wait=10", authorization: tenant.Authorization,
+			body: fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"N","city":"C",
+				"platform_data":[{"name":"deliveroo","platform_store_id":%q}]}]}`, ref, site)}).text
+	}
+	other := hubtest.Business(t, d.hub.db)
+	pgtest.Exec(t, d.hub.db, `INSERT INTO platforms (business_id, name, served_by)
+		VALUES (?, 'deliveroo', 'deliveroo')`, other.ID) // as a new business gets it
+	require.Contains(t, claim(other, "s1", "88"), `"errors":0`, "the plugin has no shared URL yet")
+	require.Contains(t, claim(other, "s2", "91"), `"errors":0`)
+	_, err := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
+		map[string]string{"webhook_secret": deliverooWebhook})
+	require.NoError(t, err)
+	placed := d.market.newOrder("gb:1", "88")
+	require.Equal(t, 200, d.shared(placed, d.market.sign(placed)).status)
+	require.Equal(t, []string{"gb:1"}, d.orderIDs(d.tenant))
+	found, err := callers.SharedPlatforms(t.Context(), "deliveroo", "91")
+	require.NoError(t, err)
+	require.Empty(t, found, "the platform is not set up")
+
+	require.NoError(t, set(other))
+	found, err = callers.SharedPlatforms(t.Context(), "deliveroo", "91")
+	require.NoError(t, err)
+	require.Equal(t, []relay.Caller{{Business: other.ID, Platform: "deliveroo"}}, found)
+	third := hubtest.Business(t, d.hub.db)
+	require.NoError(t, set(third))
+	require.Contains(t, claim(third, "s1", "91"),
+		`platform_data: the platform_store_id \"91\" of platform \"deliveroo\" belongs to another business`)
+	require.Contains(t, claim(third, "s1", "92"), `"errors":0`)
+	require.ErrorContains(t, store.SetPlatformStoreIDs(t.Context(), third.ID, "deliveroo",
+		map[string]string{"s1": "91"}), "belongs to another business")
+	require.Contains(t, claim(other, "s2", "91"), `"errors":0`, "its own")
+	require.Contains(t, claim(other, "s1", "88"), `"errors":0`, "an id that it already has")
 }
 
 func TestSharedURLReadsXMLAndHeaders(t *testing.T) {

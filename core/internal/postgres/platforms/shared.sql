@@ -1,11 +1,38 @@
 -- name: shared_platforms
--- The platforms of a plugin with a store that has an id of the aggregator, at most two.
+-- The platforms of a plugin with a store that has an id of the aggregator, at most two. Every business has a platform
+-- for each plugin, so one counts only once it was set up.
 SELECT DISTINCT store.business_id, platform.name
 FROM stores store
-JOIN platforms platform ON platform.business_id = store.business_id AND platform.served_by = ?plugin
+JOIN platforms platform
+    ON platform.business_id = store.business_id
+    AND platform.served_by = ?plugin
+    AND platform.secrets IS NOT NULL
 WHERE store.platform_data @> jsonb_build_array(jsonb_build_object('platform_store_id', ?id::text))
     AND nullif(?given_id, '') = ?id
 LIMIT 2
+
+-- name: taken_elsewhere
+-- The ids among those given that stores of other businesses have at the plugin of a platform. Only plugins with a
+-- shared URL count, and platforms that were set up.
+WITH
+-- The platforms of the business whose plugin has a shared URL.
+own AS MATERIALIZED (
+    SELECT platform.name, platform.served_by
+    FROM platforms platform
+    JOIN plugin_shared shared ON shared.plugin_id = platform.served_by AND shared.secrets IS NOT NULL
+    WHERE platform.business_id = ?business
+)
+SELECT DISTINCT own.name, wanted.id
+FROM own
+CROSS JOIN unnest(?ids::text[]) AS wanted (id)
+JOIN stores store
+    ON store.platform_data @> jsonb_build_array(jsonb_build_object('platform_store_id', wanted.id))
+    AND store.business_id <> ?business
+JOIN platforms platform
+    ON platform.business_id = store.business_id
+    AND platform.served_by = own.served_by
+    AND platform.secrets IS NOT NULL
+WHERE nullif(?given_id, '') = wanted.id
 
 -- name: record_shared
 -- Records why a request at the shared URL of a known plugin was rejected, unless another was just recorded. An unrouted

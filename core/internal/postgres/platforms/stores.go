@@ -74,6 +74,14 @@ func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business cor
 		return core.Errorf(core.Conflict, "store %q: platform %s already has store %q under the id %q", ref, platform,
 			other, platformStore.ID)
 	}
+	elsewhere, err := TakenElsewhere(ctx, tx, business, []string{id})
+	if err != nil {
+		return err
+	}
+	if elsewhere[platformStore] {
+		return core.Errorf(core.Conflict, "store %q: the platform_store_id %q of platform %s belongs to another "+
+			"business", ref, id, platform)
+	}
 	var data []store.PlatformData
 	if err := json.Unmarshal(stored, &data); err != nil {
 		return fmt.Errorf("reading store %q: %w", ref, err)

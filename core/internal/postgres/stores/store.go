@@ -129,8 +129,11 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
 		return known, err
 	}
-	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known),
-		known.Stores); err != nil {
+	ids := request.PlatformStoreIDs(known)
+	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, ids, known.Stores); err != nil {
+		return known, err
+	}
+	if known.TakenElsewhere, err = platforms.TakenElsewhere(ctx, tx, business, ids); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
