@@ -104,11 +104,12 @@ func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
 			return err
 		}
 	}
+	entries := searchables(r.entries)
 	r.results = func(query string) templ.Component {
 		page.Title, page.Query = "Search", query
 		contents := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}},
 			guideSections(guides)...)
-		return resultsPage(page, contents, find(r.entries, query))
+		return resultsPage(page, contents, find(entries, query))
 	}
 	return nil
 }

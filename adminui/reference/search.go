@@ -19,8 +19,28 @@ type entry struct {
 	Words  string `json:"w"`          // distinct words of the text, in lower case
 }
 
+// searchable is an entry with its texts in lower case. A space begins and ends each word.
+type searchable struct {
+	entry
+	title, within, text string
+}
+
+// searchables prepares entries for find.
+func searchables(entries []entry) []searchable {
+	list := make([]searchable, len(entries))
+	for i, e := range entries {
+		title := wordPattern.FindAllString(strings.ToLower(e.Title), -1)
+		list[i] = searchable{entry: e, title: " " + strings.Join(title, " ") + " ", within: strings.ToLower(e.Within),
+			text: " " + e.Words + " "}
+	}
+	return list
+}
+
 // maxResults limits the results of a query.
 const maxResults = 50
+
+// maxTerms limits the distinct words of a query that count.
+const maxTerms = 10
 
 // wordPattern matches a word. A name such as ref_id is one word.
 var wordPattern = regexp.MustCompile(`[\pL\pN_]+`)
@@ -89,15 +109,25 @@ func (v *view) entries() []entry {
 	return list
 }
 
+// terms returns the distinct words of a query, up to maxTerms.
+func terms(query string) (list []string) {
+	for _, word := range wordPattern.FindAllString(strings.ToLower(query), -1) {
+		if len(list) < maxTerms && !slices.Contains(list, word) {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
 // find returns the entries that contain every word of the query, best first. adminui/assets/js/search.js must rank
 // in the same way.
-func find(entries []entry, query string) []entry {
+func find(entries []searchable, query string) []entry {
 	type hit struct {
 		entry
 		score int
 	}
 	var hits []hit
-	terms := wordPattern.FindAllString(strings.ToLower(query), -1)
+	terms := terms(query)
 	for _, e := range entries {
 		sum := 0
 		for _, term := range terms {
@@ -109,7 +139,7 @@ func find(entries []entry, query string) []entry {
 			sum += score
 		}
 		if sum > 0 {
-			hits = append(hits, hit{e, sum})
+			hits = append(hits, hit{e.entry, sum})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
@@ -121,23 +151,21 @@ func find(entries []entry, query string) []entry {
 }
 
 // score returns how well a word matches the entry; 0: not at all.
-func (e entry) score(term string) int {
-	title := " " + strings.Join(wordPattern.FindAllString(strings.ToLower(e.Title), -1), " ") + " "
-	text := " " + e.Words + " "
+func (e searchable) score(term string) int {
 	page := 0 // rank a page above its sections
 	if e.Within == "" {
 		page = 1
 	}
 	switch {
-	case strings.Contains(title, " "+term+" "):
+	case strings.Contains(e.title, " "+term+" "):
 		return 8 + page
-	case strings.Contains(title, " "+term):
+	case strings.Contains(e.title, " "+term):
 		return 5 + page
-	case strings.Contains(strings.ToLower(e.Within), term):
+	case strings.Contains(e.within, term):
 		return 3
-	case strings.Contains(text, " "+term+" "):
+	case strings.Contains(e.text, " "+term+" "):
 		return 2
-	case strings.Contains(text, " "+term):
+	case strings.Contains(e.text, " "+term):
 		return 1
 	}
 	return 0

@@ -1,6 +1,9 @@
 package reference
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +32,23 @@ func TestSearchPrefersTitlesAndNeedsEveryWord(t *testing.T) {
 		"a is":          nil,
 		"<script>":      nil,
 	} {
-		require.Equal(t, want, urls(find(entries, query)), query)
+		require.Equal(t, want, urls(find(searchables(entries), query)), query)
 	}
+}
+
+func TestSearchCountsTenDistinctWords(t *testing.T) {
+	require.Equal(t, []string{"menu", "a"}, terms(strings.Repeat("Menu a ", 100)))
+	require.Equal(t, strings.Fields("1 2 3 4 5 6 7 8 9 10"), terms("1 2 3 4 5 6 7 8 9 10 11"))
+	entries := searchables([]entry{
+		{Title: "Menus of stores", URL: "title", Words: "webhook"},
+		{Title: "Webhook", URL: "word", Words: "menus"},
+	})
+	require.Equal(t, []string{"title", "word"}, urls(find(entries, "menus webhook webhook")))
+	require.Equal(t, []string{"title"}, urls(find(entries, "stores "+strings.Repeat("menus ", 20))))
+	script, err := os.ReadFile("../assets/js/search.js")
+	require.NoError(t, err)
+	require.Contains(t, string(script), fmt.Sprintf("const maxTerms = %d;", maxTerms))
+	require.Contains(t, string(script), "[...new Set(tokens(query))].slice(0, maxTerms)")
 }
 
 func TestIndexWordsAreUniqueWithoutStopWords(t *testing.T) {

@@ -5,6 +5,7 @@ for (const form of document.querySelectorAll("form[data-index]")) {
   const list = form.querySelector(".found");
   const count = form.querySelector("[role=status]");
   const maxResults = 10;
+  const maxTerms = 10; // distinct words of a query that count
   let index;
 
   const load = () => {
@@ -27,7 +28,7 @@ for (const form of document.querySelectorAll("form[data-index]")) {
     return text.includes(` ${term}`) ? 1 : 0;
   };
   const find = (entries, query) => {
-    const terms = tokens(query);
+    const terms = [...new Set(tokens(query))].slice(0, maxTerms);
     if (!terms.length) return [];
     return entries
       .map((entry) => {
