@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -20,8 +21,8 @@ const (
 	argonKey     = 32
 )
 
-// hashSlots bounds concurrent password hashes, because each needs 19 MiB.
-var hashSlots = make(chan struct{}, 4)
+// hashSlots bounds concurrent password hashes, because each needs a processor and 19 MiB.
+var hashSlots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 // The length of a password, in characters.
 const (

@@ -130,8 +130,18 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	return a.startSession(ctx, user, replaced, "user.sign_in")
 }
 
+// attemptSlots bounds concurrent counts of attempts. Each holds a database connection while it waits for the lock of
+// its address.
+var attemptSlots = make(chan struct{}, 2)
+
 // countAttempt records an attempt of each subject. It returns ErrTooManyAttempts if one has reached its bound.
 func (a Accounts) countAttempt(ctx context.Context, now time.Time, subjects ...Subject) error {
+	select {
+	case attemptSlots <- struct{}{}:
+		defer func() { <-attemptSlots }()
+	case <-ctx.Done():
+		return ErrBusy
+	}
 	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptWindow))
 	if err == nil && !allowed {
 		return ErrTooManyAttempts

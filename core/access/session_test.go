@@ -3,9 +3,12 @@ package access
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
@@ -109,4 +112,42 @@ func TestSessionMayGuessItsPasswordTenTimes(t *testing.T) {
 	require.NoError(t, change(rightPassword, "two"))
 	clock.Advance(attemptWindow + time.Second)
 	require.NoError(t, change(rightPassword, "one"))
+}
+
+// slowAttempts is a count of attempts that waits for a lock.
+type slowAttempts struct {
+	*fakeAccounts
+	entered, locked chan struct{}
+}
+
+func (s slowAttempts) CountAttempt(ctx context.Context, _ []Subject, _, _ time.Time) (bool, error) {
+	s.entered <- struct{}{}
+	select {
+	case <-s.locked:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+func TestTwoSignInsAreCountedAtOnce(t *testing.T) {
+	accounts, _ := newAccounts(t)
+	slow := slowAttempts{entered: make(chan struct{}, 10), locked: make(chan struct{})}
+	accounts.Attempts = slow
+	signIn := func(ctx context.Context) error {
+		_, err := accounts.SignIn(ctx, "sam@example.com", rightPassword, "192.0.2.1", "")
+		return err
+	}
+	var first sync.WaitGroup
+	for range 2 {
+		first.Go(func() { assert.ErrorIs(t, signIn(t.Context()), ErrTooManyAttempts) })
+		<-slow.entered
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, signIn(ctx), ErrBusy, "it waits without a database connection")
+	close(slow.locked)
+	first.Wait()
+	require.ErrorIs(t, signIn(t.Context()), ErrTooManyAttempts)
+	require.Equal(t, max(1, runtime.GOMAXPROCS(0)/2), cap(hashSlots))
 }
