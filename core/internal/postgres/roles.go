@@ -62,13 +62,14 @@ const (
 	rlsAbsent
 )
 
-// hasRLS reports whether the tenant role exists and the hub may take it.
+// hasRLS reports whether the tenant role exists and the hub may take it. If it cannot know, the statement takes the
+// role or fails.
 func (db *DB) hasRLS(ctx context.Context) bool {
 	known := db.rls.Load()
 	if known == rlsUnknown {
 		enabled, err := db.RLSEnabled(ctx)
 		if err != nil {
-			return false // the statement itself returns the error
+			return true
 		}
 		known = rlsAbsent
 		if enabled {

@@ -12,6 +12,11 @@ import (
 // Of returns the database restricted to one business.
 func (db *DB) Of(business core.BusinessID) bun.IConn { return db.Tenant(business) }
 
+// OfProbedBy is Of, but row-level security is looked for in another database.
+func (db *DB) OfProbedBy(other *DB, business core.BusinessID) bun.IConn {
+	return Tenant{db.bun, other, business}
+}
+
 // Tenants returns the tables that have a business, and whether each has a policy.
 func (db *DB) Tenants(t testing.TB) map[string]bool {
 	t.Helper()

@@ -54,6 +54,20 @@ func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
+func TestFailedProbeKeepsRowLevelSecurity(t *testing.T) {
+	address := hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, address, nil)
+	one := hubtest.Business(t, db).ID
+	hubtest.Business(t, db)
+	broken, err := postgres.Open(t.Context(), postgres.Config{URL: address})
+	require.NoError(t, err)
+	require.NoError(t, broken.Close())
+	var n int
+	tenant := db.OfProbedBy(broken, one)
+	require.NoError(t, tenant.QueryRowContext(t.Context(), `SELECT count(*) FROM businesses`).Scan(&n))
+	require.Equal(t, 1, n)
+}
+
 func TestEveryTenantTableHasRowLevelSecurity(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
 	require.Greater(t, len(tables), 20)
