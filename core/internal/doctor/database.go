@@ -105,7 +105,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 			"set synchronous_commit = on, also of the role and the database"},
 		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free",
 			condition.FreeConnections),
-			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+2)},
+			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+3)},
 		{condition.TimeZone != "UTC", Fail,
 			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
 			"connect without a pooler, or with one that forwards session settings"},

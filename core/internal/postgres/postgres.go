@@ -49,6 +49,7 @@ type DB struct {
 	config     Config
 	bun        *bun.DB
 	keyed      *bun.DB // for lookups by key, see keyedParams
+	probe      *bun.DB // one connection, for Ping
 	sealer     *seal.Sealer
 	compressor *compress.Compressor
 	log        *slog.Logger
@@ -89,7 +90,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		keyed, others = size, size
 	}
 	db := &DB{config: config, bun: newPool(connector, others), keyed: newPool(keyedConnector, keyed),
-		compressor: compressor, log: config.Log, clock: config.Clock}
+		probe: newPool(connector, 1), compressor: compressor, log: config.Log, clock: config.Clock}
 	if err := db.waitUntilReady(ctx); err != nil {
 		db.CloseConnections()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
@@ -145,12 +146,16 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 }
 
 // Ping checks within two seconds that the database accepts writes. It discards pooled
-// connections to servers that do not.
+// connections to servers that do not. While all of them are in use, it has its own.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	for {
-		conn, err := db.bun.Conn(ctx)
+		pool := db.bun
+		if stats := pool.DB.Stats(); stats.InUse >= stats.MaxOpenConnections {
+			pool = db.probe
+		}
+		conn, err := pool.Conn(ctx)
 		if err != nil {
 			return err
 		}
@@ -168,11 +173,13 @@ func (db *DB) UseSealer(s *seal.Sealer) { db.sealer = s }
 // Close closes the states and all connections.
 func (db *DB) Close() error {
 	db.states.close()
-	return errors.Join(db.keyed.Close(), db.bun.Close())
+	err := errors.Join(db.keyed.Close(), db.bun.Close())
+	_ = db.probe.Close() // bun has closed the connector of both
+	return err
 }
 
 // CloseConnections closes all connections at once. Running and later statements fail.
-func (db *DB) CloseConnections() { _ = errors.Join(db.keyed.Close(), db.bun.Close()) }
+func (db *DB) CloseConnections() { _ = errors.Join(db.keyed.Close(), db.bun.Close(), db.probe.Close()) }
 
 // PoolStats returns the state of the connections, for metrics.
 func (db *DB) PoolStats() sql.DBStats {

@@ -47,6 +47,9 @@ func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
+	// The server ends the statement of a client that is gone. Only Linux is sure to have this parameter.
+	_, _ = conn.ExecContext(ctx, `SELECT set_config('client_connection_check_interval', '1s', false)
+		WHERE version() LIKE '%linux%'`, nil)
 	wire := conn.Conn()
 	runtime.AddCleanup(conn, func(forget func() bool) { forget() },
 		context.AfterFunc(p.lifetime, func() { _ = wire.Close() }))

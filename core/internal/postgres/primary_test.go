@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun"
@@ -74,4 +76,35 @@ func TestCutOffEndsARunningStatement(t *testing.T) {
 	require.True(t, core.IsDatabaseUnavailable(<-ended))
 	commit()
 	require.Error(t, db.Ping(t.Context()))
+}
+
+func TestPingSucceedsWhileAllConnectionsAreInUse(t *testing.T) {
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: hubtest.DatabaseURL(t), Connections: 1})
+	require.NoError(t, err)
+	defer db.Close()
+	conn, err := db.Bun().Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, db.Ping(t.Context()))
+}
+
+func TestServerEndsStatementOfClosedConnection(t *testing.T) {
+	address := hubtest.DatabaseURL(t)
+	beside := hubtest.Open(t, address, nil)
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: address, Application: "gone"})
+	require.NoError(t, err)
+	defer db.Close()
+	running := func() (n int) {
+		pgtest.Row(t, beside, &n, `SELECT count(*) FROM pg_stat_activity
+			WHERE application_name = 'gone' AND query LIKE 'SELECT pg_sleep%' AND datname = current_database()`)
+		return n
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	started := time.Now()
+	_, err = db.Bun().ExecContext(ctx, `SELECT pg_sleep(59)`)
+	require.Error(t, err)
+	require.Equal(t, 1, running())
+	eventually(t, "the statement ended", func() bool { return running() == 0 })
+	require.Less(t, time.Since(started), 50*time.Second)
 }

@@ -24,7 +24,7 @@ type DatabaseState struct {
 	ArchiveFailed     bool     // the last WAL archiving attempt failed
 	TimeZone          string   // of the sessions
 	FreeConnections   int      // free connections
-	PoolSize          int      // maximum connections of a hub, besides one that listens
+	PoolSize          int      // maximum connections of a hub, besides three for single purposes
 	Missing, Unknown  []string // names of migrations
 	EarlierBuild      bool     // the migrations of the database are not those of this program, see ErrEarlierBuild
 }
