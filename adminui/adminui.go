@@ -83,7 +83,7 @@ type Plugins interface {
 	settings.Plugins
 }
 
-// Config holds the dependencies of a console. Provider, BaseURL and Memory are optional.
+// Config holds the dependencies of a console. Provider, BaseURL, Memory and MaxReads are optional.
 type Config struct {
 	Accounts   access.Accounts
 	Provider   signin.Provider // identity provider; nil: passwords only
@@ -105,6 +105,7 @@ type Config struct {
 	BaseURL    string         // public URL of the hub; "": taken from each request
 	Proxies    []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Memory     *limit.Memory  // memory for forms; nil: no limit
+	MaxReads   int            // pages that read the database at once; 0: no limit
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -117,6 +118,9 @@ func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Views: config.Database,
 		Memory: config.Memory, Clock: config.Clock, Log: config.Log,
 		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.UsersBySession, config.Log)}
+	if config.MaxReads > 0 {
+		s.Slots = make(chan struct{}, config.MaxReads)
+	}
 	s.Pages = s.WithViewRoutes(pages(config, s))
 	return &Console{shell: s}
 }

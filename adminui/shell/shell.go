@@ -58,6 +58,7 @@ type Shell struct {
 	Pages      []Page // in the order of the navigation
 	Live       *Live
 	Memory     *limit.Memory // for forms; nil: unlimited
+	Slots      chan struct{} // of pages that are read at once; nil: unlimited
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -150,6 +151,26 @@ func (s *Shell) guardPage(least access.Role, handle Handler) fiber.Handler {
 		return nil
 	}
 }
+
+// withSlot bounds the pages that read the database at once, so that they leave connections for the API. A page that
+// gets no slot before its deadline is busy.
+func (s *Shell) withSlot(handle Handler) Handler {
+	if s.Slots == nil {
+		return handle
+	}
+	return func(c *fiber.Ctx, v *PageContext) error {
+		select {
+		case s.Slots <- struct{}{}:
+			defer func() { <-s.Slots }()
+			return handle(c, v)
+		case <-c.UserContext().Done():
+			return &core.Error{Code: core.Unavailable, Message: text.Busy, RetryAfter: busyPause}
+		}
+	}
+}
+
+// busyPause is when a page that was busy may be requested again.
+const busyPause = 5 * time.Second
 
 // guardForm is guardPage for a form. It also checks the origin and the token of the form. Forms that a viewer may not
 // submit need a reason.

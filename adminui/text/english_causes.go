@@ -4,6 +4,7 @@ package text
 const (
 	UnavailableTitle        = "The hub is unavailable"
 	Unavailable             = "Its database does not respond. Nothing was lost. Retry in a moment."
+	Busy                    = "Too many pages of the console are loading. Retry in a moment."
 	UnavailableDuringAction = "Its database does not respond, so it is not known whether this was done. Check before " +
 		"you repeat it."
 	TryAgain           = "Retry"

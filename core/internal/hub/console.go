@@ -34,8 +34,9 @@ func (h *Hub) newConsole() *adminui.Console {
 		Plugins: pluginRegistry{h.db, h.config.Host}, Published: publications.New(h.db),
 		Stores: stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
-		Logins: logins{h.config.Host, platforms.New(h.db), outbound{h.keySetSender}},
-		Clock:  h.db.Clock(), Log: h.log,
+		Logins:   logins{h.config.Host, platforms.New(h.db), outbound{h.keySetSender}},
+		MaxReads: max(1, h.db.Bun().DB.Stats().MaxOpenConnections/2), // the API shares these connections
+		Clock:    h.db.Clock(), Log: h.log,
 	}
 	if h.config.Host != nil {
 		config.Renderer = aggregator.Renderer{Host: h.config.Host, Source: menus.NewMenuSource(h.db), Log: h.log}
