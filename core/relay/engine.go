@@ -164,6 +164,7 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 		}
 		result = recordOnly(result, p.Clock.Now())
 	}
+	result.clip()
 	p.Observer.Called(result)
 	p.report(result)
 	p.throttle(result)

@@ -99,7 +99,8 @@ func (b *fakeDependencies) Plan(_ context.Context, c Call, _ []byte) (Decision, 
 	case "cut":
 		return Decision{}, errors.New("a fault")
 	}
-	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
+	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/",
+		Body: make([]byte, 64<<10)}}, nil
 }
 
 // remotePlugin is a plugin that another replica runs.
@@ -149,7 +150,7 @@ func (b *fakeDependencies) Send(ctx context.Context, r Request) Attempt {
 	if r.URL == "https://limits/" {
 		return Attempt{Status: 429, ResponseHeaders: map[string]string{"Retry-After": "300"}}
 	}
-	return Attempt{Status: 200}
+	return Attempt{Status: 200, RequestBody: r.Body, ResponseBody: make([]byte, 64<<10)}
 }
 
 func (b *fakeDependencies) calls(platform string, endpoint int64, n int) {
@@ -249,6 +250,10 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 	await(t, func() bool { return b.finished("swift") == 5 })
 	stop()
 	require.Equal(t, Done, b.results[0].State, "the plan decides on a response that the plugin does not read")
+	for _, r := range b.results {
+		require.Equal(t, []int{MaxRecordedBody, MaxRecordedBody}, []int{cap(r.Attempt.RequestBody),
+			cap(r.Attempt.ResponseBody)}, "it holds no more than is recorded")
+	}
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -33,6 +34,27 @@ type Result struct {
 	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
 	LeaseLost      bool      // another run makes the call and decides how it ends: this one is only recorded
 	FinishedAt     time.Time // when the result was determined
+}
+
+// MaxRecordedBody bounds the recorded bytes of a request or response body.
+const MaxRecordedBody = 4 << 10
+
+// clip shortens the bodies of a result to their recorded part. Many results wait while the database is unavailable.
+func (r *Result) clip() {
+	if r.Attempt != nil {
+		r.Attempt.clip()
+	}
+	for i := range r.Earlier {
+		r.Earlier[i].clip()
+	}
+}
+
+func (a *Attempt) clip() {
+	for _, body := range []*[]byte{&a.RequestBody, &a.ResponseBody} {
+		if len(*body) > MaxRecordedBody {
+			*body = bytes.Clone((*body)[:MaxRecordedBody])
+		}
+	}
 }
 
 // schedule returns the retry schedule of calls. It is the schedule of deliveries, in seconds.

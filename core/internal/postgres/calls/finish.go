@@ -16,9 +16,6 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// maxStoredBody bounds the stored bytes of a request or response body.
-const maxStoredBody = 4 << 10
-
 // PinSeparator separates the customer's phone number from its pin in the result of a call.
 const PinSeparator = " pin "
 
@@ -170,12 +167,12 @@ func writeCallAttempt(rows *postgres.CopyWriter, call relay.Call, a *relay.Attem
 	rows.Text(a.Method)
 	rows.Text(a.URL)
 	rows.JSON(false, a.RequestHeaders)
-	rows.Bytes(a.RequestBody[:min(len(a.RequestBody), maxStoredBody)])
+	rows.Bytes(a.RequestBody[:min(len(a.RequestBody), relay.MaxRecordedBody)])
 	rows.Int(int64(a.Status))
 	rows.Text(a.ErrorClass)
 	rows.Text(a.Error)
 	rows.JSON(false, a.ResponseHeaders)
-	rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), maxStoredBody)])
+	rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), relay.MaxRecordedBody)])
 	rows.Micros(a.Took)
 	rows.Text(a.Step)
 	rows.End()
