@@ -103,8 +103,7 @@ func TestServerEndsStatementOfClosedConnection(t *testing.T) {
 	defer cancel()
 	started := time.Now()
 	_, err = db.Bun().ExecContext(ctx, `SELECT pg_sleep(59)`)
-	require.Error(t, err)
-	require.Equal(t, 1, running())
+	require.ErrorContains(t, err, "timeout")
 	eventually(t, "the statement ended", func() bool { return running() == 0 })
 	require.Less(t, time.Since(started), 50*time.Second)
 }
