@@ -71,6 +71,12 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
 			FinishedAt: e.Clock.Now()}
 	}
+	if size := decision.Plan.size(); size > largePlan {
+		defer e.largePlans.Add(-size)
+		if e.largePlans.Add(size) > maxLargePlans {
+			return delayUnavailable(c, "the hub sends many large requests at the moment", e.Clock.Now())
+		}
+	}
 	calls, stop := context.WithTimeout(calls, c.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
 	defer stop()
 	outcome = sendFailure
@@ -78,6 +84,27 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		func(ctx context.Context, response Response) (Outcome, error) {
 			return e.Plugins.Interpret(ctx, c, access.Settings, response)
 		})
+}
+
+// The memory of the large plans that are sent at once, in bytes. Others need no bound, because Config.Capacity bounds
+// their number.
+const (
+	largePlan     = 64 << 10
+	maxPlan       = 16 << 20 // of the message that contains it; its steps may share a body
+	maxLargePlans = 4 * maxPlan
+)
+
+// size returns the bytes of the bodies of a plan.
+func (p *Plan) size() int64 {
+	size := len(p.Body)
+	for i := range p.Steps {
+		body := &p.Steps[i].Body
+		size += len(body.Raw)
+		for _, part := range body.Parts {
+			size += len(part.Text) + len(part.Content)
+		}
+	}
+	return int64(min(size, maxPlan))
 }
 
 // readAccess returns the settings of the platform of a call. It adds the values that the plugin keeps to the call.

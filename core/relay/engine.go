@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -84,6 +85,8 @@ type Engine struct {
 	Dependencies
 	engine *queue.Engine[Call, Result]
 	absent absentPlugins
+
+	largePlans atomic.Int64 // bytes of those that are sent
 
 	mu        sync.Mutex
 	throttled map[throttle]pause

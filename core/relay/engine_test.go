@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/step"
 )
 
 // fakeDependencies is a queue, plugins, platforms and an aggregator in memory.
@@ -34,6 +35,7 @@ type fakeDependencies struct {
 	sent     []string
 	asked    int  // calls planned of platform down
 	absent   bool // the plugin does not serve
+	body     int  // bytes of requests; 0: 64 KiB
 	log      slog.Handler
 }
 
@@ -100,7 +102,7 @@ func (b *fakeDependencies) Plan(_ context.Context, c Call, _ []byte) (Decision, 
 		return Decision{}, errors.New("a fault")
 	}
 	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/",
-		Body: make([]byte, 64<<10)}}, nil
+		Body: make([]byte, cmp.Or(b.body, 64<<10))}}, nil
 }
 
 // remotePlugin is a plugin that another replica runs.
@@ -224,6 +226,29 @@ func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 	close(b.hanging)
 	await(t, func() bool { return b.finished("hangs") == 1000 })
 	stop()
+}
+
+func TestLargePlansAreBoundedTogether(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := &fakeDependencies{hanging: make(chan struct{}), body: 2 << 20}
+	for endpoint := range int64(40) {
+		b.calls("hangs", endpoint+1, 1)
+	}
+	_, stop := b.run(t, Config{})
+	await(t, func() bool { return b.finished("hangs") == 8 })
+	for _, r := range b.results {
+		require.Equal(t, []any{Waiting, true, "the hub sends many large requests at the moment"},
+			[]any{r.State, r.Uncounted, r.Message})
+	}
+	close(b.hanging)
+	await(t, func() bool { return b.finished("hangs") == 40 })
+	stop()
+	require.Len(t, b.sent, 32)
+	large := &Plan{Steps: []Step{{Body: step.Body{Raw: make([]byte, 3)}},
+		{Body: step.Body{Parts: []step.Part{{Text: "four"}, {Content: make([]byte, 5)}}}}}}
+	require.EqualValues(t, 12, large.size())
+	large.Body = make([]byte, maxPlan)
+	require.EqualValues(t, maxPlan, large.size())
 }
 
 func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
