@@ -33,10 +33,12 @@ type keyItem struct {
 	item int64
 }
 
-// addNamed adds the items that a charge or tax of a key names.
-func addNamed(named map[keyItem]bool, key string, items map[int64]bool) {
-	for item := range items {
-		named[keyItem{key, item}] = true
+// addNamed adds the ordered items that a charge or tax of a key names.
+func (pr *pricer) addNamed(named map[keyItem]bool, key string, items map[int64]bool) {
+	for i := range pr.items {
+		if item := pr.items[i].ID; items[item] {
+			named[keyItem{key, item}] = true
+		}
 	}
 }
 
@@ -46,7 +48,7 @@ func (pr *pricer) taxes() ([]Tax, error) {
 	computed := []Tax{}
 	rates, named := pr.pricing.Taxes, map[keyItem]bool{}
 	for n := range rates {
-		addNamed(named, rates[n].Code, rates[n].Items)
+		pr.addNamed(named, rates[n].Code, rates[n].Items)
 	}
 	for n := range rates {
 		rate, total, applies := &rates[n], zero, false
@@ -95,7 +97,7 @@ func (r *MenuTax) appliesTo(item int64, named map[keyItem]bool) bool {
 func (pr *pricer) charges(subtotal decimal.Decimal) ([]Charge, error) {
 	computed, named := []Charge{}, map[keyItem]bool{}
 	for n := range pr.pricing.Charges {
-		addNamed(named, pr.pricing.Charges[n].Key, pr.pricing.Charges[n].Items)
+		pr.addNamed(named, pr.pricing.Charges[n].Key, pr.pricing.Charges[n].Items)
 	}
 	for n := range pr.pricing.Charges {
 		c := &pr.pricing.Charges[n]

@@ -13,9 +13,9 @@ import (
 func TestChargeNamingAnItemPrecedesOneForAll(t *testing.T) {
 	charges := []MenuCharge{{Key: "a", All: true}, {Key: "a", Items: map[int64]bool{1: true}}, {Key: "b", All: true},
 		{All: true}, {Items: map[int64]bool{1: true}}}
-	named := map[keyItem]bool{}
+	named, pr := map[keyItem]bool{}, pricer{items: []Item{{ID: 1}, {ID: 2}}}
 	for i := range charges {
-		addNamed(named, charges[i].Key, charges[i].Items)
+		pr.addNamed(named, charges[i].Key, charges[i].Items)
 	}
 	for item, want := range map[int64][]bool{1: {false, true, true, true, true}, 2: {true, false, true, true, false}} {
 		var applies []bool

@@ -289,13 +289,16 @@ func TestOrderOfAHugeMenuFailsAlone(t *testing.T) {
 	require.NoError(t, err)
 
 	intake := newIntake(t, db)
+	const small = `{"ref_id":"few","quantity":1}`
+	k.placeOrder(intake, k.arrival("0", "web", small, ""))
 	_, failures := pgtest.PlaceBatch(t.Context(), intake, k.arrival("1", "web", items, ""),
-		other.arrival("1", "web", items, ""), k.arrival("2", "web", items, ""))
+		other.arrival("1", "web", items, ""), k.arrival("2", "web", small, ""))
+	require.Equal(t, core.Unavailable, core.CodeOf(failures[0]))
 	require.NoError(t, failures[1])
-	for _, n := range []int{0, 2} {
-		require.Equal(t, core.Invalid, core.CodeOf(failures[n]))
-		require.ErrorContains(t, failures[n], "items are too many for this menu")
-	}
+	require.NoError(t, failures[2], "its item is cached")
+	_, failures = pgtest.PlaceBatch(t.Context(), intake, k.arrival("1", "web", items, ""))
+	require.Equal(t, core.Invalid, core.CodeOf(failures[0]))
+	require.ErrorContains(t, failures[0], "items are too many for this menu")
 	reading := other.placeOrder(intake, other.arrival("2", "web", items, ""))
 	require.LessOrEqual(t, len(reading.Flags), 200, "so many groups are compared at most")
 }

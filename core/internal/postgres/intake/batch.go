@@ -106,11 +106,8 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 	case setting.Store.ID == 0:
 		return nil, core.NoSuch("store_ref_id", postgres.Quoted(string(a.Draft.StoreRefID)),
 			"there is no store with this ref_id")
-	case b.tooLarge(a.Business):
-		var v core.Violations
-		v.AddBody("items", "limit", fmt.Sprintf("are too many for this menu: their options, option groups, taxes and "+
-			"charges take more than %d MiB", maxEntryBytes>>20))
-		return nil, v.Err()
+	case b.tooLarge(a.Business) && !setting.knows(a.Draft.Items):
+		return nil, b.errTooLarge(a.Business)
 	}
 	relay, err := order.Place(a.Draft, setting.PricingContext, id, now)
 	if err != nil {
@@ -128,6 +125,25 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 			Sequence: 1, Trace: a.Trace,
 		},
 	}, nil
+}
+
+// errTooLarge returns the error of an order whose part of the menu was not read. It is Invalid only if no other order
+// of the business was in the batch.
+func (b *intakeBatch) errTooLarge(business core.BusinessID) error {
+	others := -1
+	for i := range b.arrivals {
+		if b.arrivals[i].Business == business {
+			others++
+		}
+	}
+	if others > 0 {
+		return &core.Error{Code: core.Unavailable, Message: "the menu of these items is large: resend the request",
+			RetryAfter: time.Second}
+	}
+	var v core.Violations
+	v.AddBody("items", "limit", fmt.Sprintf("are too many for this menu: their options, option groups, taxes and "+
+		"charges take more than %d MiB", maxEntryBytes>>20))
+	return v.Err()
 }
 
 func columnsOf(keys []orderKey) (businesses []int64, platforms, refs []string) {

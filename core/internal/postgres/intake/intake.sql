@@ -111,7 +111,7 @@ LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id =
 -- name: read_menu_entries
 -- Items and options of businesses at stores, with whether a category of the item, or its parent, is inactive. The
 -- groups are those of an item, or nested under an option. The last column holds the groups that contain an option.
--- At most 200 groups are read in both cases, so that a huge menu does not delay other orders.
+-- At most 200 groups of an item or under an option are read, so that a huge menu does not delay other orders.
 SELECT
     entity.business_id,
     wanted.store,
@@ -194,7 +194,6 @@ SELECT
             AND link.business_id = entity.business_id
             AND link.relation = 2
             AND link.from_id = entity.id
-        LIMIT 200
     )
 FROM unnest(?businesses::bigint[], ?stores::bigint[], ?kinds::smallint[], ?refs::text[])
     AS wanted (business, store, kind, ref)

@@ -40,10 +40,12 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 			return err
 		}
 	}
-	for key, settings := range named { // also cache missing entities
+	for key, settings := range named {
 		for _, s := range settings {
-			if !b.tooLarge(key.business) {
-				s.menu.put(key.entryName, menuEntry{}, 0)
+			if b.tooLarge(key.business) {
+				s.loaded[key.entryName] = false
+			} else {
+				s.menu.put(key.entryName, menuEntry{}, 0) // also cache missing entities
 			}
 		}
 	}
@@ -92,7 +94,7 @@ func (b *intakeBatch) readSome(keys []entryKey, named map[entryKey][]*orderConte
 			if err != nil {
 				return fmt.Errorf("reading stored record %d: %w", stored.id, err)
 			}
-			s.menu.put(key.entryName, d, stored.size())
+			s.menu.put(key.entryName, d, stored.kept())
 			s.add(key.entryName, d)
 		}
 		delete(named, key)
@@ -113,10 +115,11 @@ type storedEntry struct {
 	inGroups         []int64  // the groups that contain the option
 }
 
-// size returns about how many bytes the item or option takes.
-func (d storedEntry) size() int {
-	return len(d.record) + len(d.content) + len(d.groups) + 8*(len(d.namedBy)+len(d.inGroups))
-}
+// size returns the bytes that were read.
+func (d storedEntry) size() int { return len(d.record) + len(d.content) + d.kept() }
+
+// kept returns the bytes of those parts that grow with the menu and stay in a menuEntry.
+func (d storedEntry) kept() int { return len(d.groups) + 8*(len(d.namedBy)+len(d.inGroups)) }
 
 // onPlatform returns the item or option with the values of a platform.
 func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {

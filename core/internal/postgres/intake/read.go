@@ -39,7 +39,7 @@ type orderContext struct {
 	order.PricingContext
 	snapshot   string // in which it was read
 	menu       *cachedMenu
-	loaded     map[entryName]bool
+	loaded     map[entryName]bool       // looked up; false: not read, because the menu is too large
 	accept     relay.Accept             // of the platform
 	namedItems map[int64]map[int64]bool // items of the orders that a tax or charge names
 	customers  customer.Index
@@ -65,8 +65,23 @@ func (s *orderContext) add(name entryName, d menuEntry) {
 	}
 }
 
-// read reads the contexts of the orders. The number of statements does not grow with the number of
-// orders.
+// knows reports whether the items and options of an order were looked up.
+func (s *orderContext) knows(lines []order.Line) bool {
+	for i := range lines {
+		if !s.loaded[entryName{false, string(lines[i].RefID)}] {
+			return false
+		}
+		for _, choice := range lines[i].Options {
+			if !s.loaded[entryName{true, string(choice.RefID)}] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// read reads the contexts of the orders. The number of statements grows only with the items and options that are not
+// cached, see entriesPerRead.
 func (b *intakeBatch) read() error {
 	b.contexts, b.entryBytes = map[contextKey]*orderContext{}, map[core.BusinessID]int{}
 	for i := range b.arrivals {

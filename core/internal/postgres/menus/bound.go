@@ -3,6 +3,8 @@ package menus
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -10,42 +12,71 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much. Large menus are read
-// one at a time.
+// The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much. A menu above largeMenu is
+// read while no other large one is. A menu above maxMenu is not read as a whole.
 const (
 	largeMenu = 16 << 20
 	maxMenu   = 128 << 20
 )
 
-var largeMenus = semaphore.NewWeighted(1)
+// largeMenuWait bounds the wait for another large menu.
+const largeMenuWait = 10 * time.Second
 
-// menuBound bounds the memory that the rows of one menu take.
-type menuBound struct {
-	bytes int
-	alone bool // no other large menu is read
-	err   error
+// large lets one large menu be read at a time in this process.
+var large = largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
+
+// largeMenus knows the businesses whose menu was large when it was last read.
+type largeMenus struct {
+	reading *semaphore.Weighted
+	mu      sync.Mutex
+	known   map[core.BusinessID]bool
 }
 
-// admit counts a row, and reports whether it may be kept. It may wait for another large menu.
-func (b *menuBound) admit(ctx context.Context, row postgres.CopyRow) bool {
+// do reads the menu of a business. If it is known to be large, it first waits for another large one, outside any
+// transaction. It returns Unavailable if that takes too long.
+func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func() error) error {
+	l.mu.Lock()
+	known := l.known[business]
+	l.mu.Unlock()
+	if known {
+		waiting, cancel := context.WithTimeout(ctx, largeMenuWait)
+		defer cancel()
+		if err := l.reading.Acquire(waiting, 1); err != nil {
+			return &core.Error{Code: core.Unavailable, Message: "other large menus are being read: resend the request",
+				RetryAfter: time.Second, Cause: err}
+		}
+		defer l.reading.Release(1)
+	}
+	return read()
+}
+
+// learn records the size of a menu.
+func (l *largeMenus) learn(business core.BusinessID, bytes int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if bytes > largeMenu {
+		l.known[business] = true
+	} else {
+		delete(l.known, business)
+	}
+}
+
+// menuBound counts the bytes of the rows of one menu.
+type menuBound struct{ bytes int }
+
+// admit counts a row, and reports whether it may be kept.
+func (b *menuBound) admit(row postgres.CopyRow) bool {
 	for _, column := range row {
 		b.bytes += len(column)
 	}
-	switch {
-	case b.err != nil:
-	case b.bytes > maxMenu:
-		b.err = &core.Error{Code: core.Conflict,
-			Message: fmt.Sprintf("the menu is larger than %d MiB: it cannot be read as a whole", maxMenu>>20)}
-	case b.bytes > largeMenu && !b.alone:
-		b.err = largeMenus.Acquire(ctx, 1)
-		b.alone = b.err == nil
-	}
-	return b.err == nil
+	return b.bytes <= maxMenu
 }
 
-// release lets another large menu be read.
-func (b *menuBound) release() {
-	if b.alone {
-		largeMenus.Release(1)
+// err returns the error of a menu above the bound. Another attempt cannot correct it.
+func (b *menuBound) err() error {
+	if b.bytes <= maxMenu {
+		return nil
 	}
+	return core.FinalError{Cause: &core.Error{Code: core.Invalid,
+		Message: fmt.Sprintf("the menu is larger than %d MiB: it cannot be read as a whole", maxMenu>>20)}}
 }

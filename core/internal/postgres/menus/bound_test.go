@@ -2,44 +2,54 @@ package menus
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-func TestLargeMenusAreReadOneAtATime(t *testing.T) {
+func TestMenuAboveTheBoundIsNotRead(t *testing.T) {
 	piece := postgres.CopyRow{make([]byte, 1<<20), make([]byte, 1<<20)}
-	read := func(b *menuBound, bytes int) (admitted bool) {
-		for b.bytes < bytes {
-			admitted = b.admit(context.Background(), piece)
-		}
-		return admitted
+	var b menuBound
+	for b.bytes < maxMenu {
+		require.True(t, b.admit(piece))
 	}
-	var small, large, huge menuBound
-	require.True(t, read(&small, largeMenu), "not counted as large")
-	require.False(t, small.alone)
+	require.NoError(t, b.err())
+	require.False(t, b.admit(piece))
+	require.False(t, b.admit(nil), "nothing more is kept")
+	require.ErrorAs(t, b.err(), new(core.FinalError))
+	require.Equal(t, core.Invalid, core.CodeOf(b.err()), "its publication fails")
+}
+
+func TestLargeMenusAreReadOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.True(t, read(&large, largeMenu+1))
-		var second menuBound
-		var admitted atomic.Bool
-		go func() { admitted.Store(second.admit(context.Background(), piece) && read(&second, largeMenu+1)) }()
+		l := largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
+		l.learn(1, largeMenu)
+		for business := core.BusinessID(2); business <= 4; business++ {
+			l.learn(business, largeMenu+1)
+		}
+		l.learn(4, 10)
+		hold, read := make(chan struct{}), func() error { return nil }
+		first := make(chan error, 1)
+		go func() {
+			first <- l.do(context.Background(), 2, func() error {
+				<-hold
+				return nil
+			})
+		}()
 		synctest.Wait()
-		require.False(t, admitted.Load(), "it waits")
-		large.release()
-		synctest.Wait()
-		require.True(t, admitted.Load())
-		second.release()
+		require.NoError(t, l.do(t.Context(), 1, read), "a small one does not wait")
+		require.NoError(t, l.do(t.Context(), 4, read), "nor one that is small now")
+		began := time.Now()
+		require.Equal(t, core.Unavailable, core.CodeOf(l.do(t.Context(), 3, read)))
+		require.Equal(t, largeMenuWait, time.Since(began))
+		close(hold)
+		require.NoError(t, <-first)
+		require.NoError(t, l.do(t.Context(), 3, read))
 	})
-	require.True(t, read(&huge, maxMenu))
-	require.False(t, read(&huge, maxMenu+1))
-	require.Equal(t, core.Conflict, core.CodeOf(huge.err))
-	require.False(t, huge.admit(t.Context(), nil), "nothing more is kept")
-	huge.release()
-	require.True(t, largeMenus.TryAcquire(1), "released")
-	largeMenus.Release(1)
 }

@@ -57,14 +57,14 @@ func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgre
 	bounded := visit
 	if l.bound != nil {
 		bounded = func(row postgres.CopyRow) {
-			if l.bound.admit(l.Ctx, row) {
+			if l.bound.admit(row) {
 				visit(row)
 			}
 		}
 	}
 	err := postgres.CopyOut(l.Ctx, l.Tx, query, args, bounded)
 	if err == nil && l.bound != nil {
-		err = l.bound.err
+		err = l.bound.err()
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", what, err)
@@ -232,8 +232,8 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 
 func allRows() (string, []any) { return "true", nil }
 
-// menu reads a whole menu, starting with the records that take longest to decode. It returns Conflict if the menu is
-// larger than maxMenu.
+// menu reads a whole menu, starting with the records that take longest to decode. It returns an
+// Invalid FinalError if the menu is larger than maxMenu.
 func (l *MenuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
 		func() error { return load(l, &m.Options, optionRecords, "true") },
@@ -246,7 +246,7 @@ func (l *MenuLoader) menu() (m menu.Menu, err error) {
 		func() error { return load(l, &m.Charges, chargeRecords, "true") },
 	}
 	l.decoding, l.bound = new(errgroup.Group), new(menuBound)
-	defer l.bound.release()
+	defer func() { large.learn(l.Business, l.bound.bytes) }()
 	for _, step := range steps {
 		if err = step(); err != nil {
 			break

@@ -66,8 +66,10 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 		if _, err := m.db.Bun().ExecContext(ctx, `SELECT begin_cache_epoch()`); err != nil {
 			return fmt.Errorf("beginning an epoch of caches: %w", err)
 		}
-		s, err = m.read(ctx, business, storeID, platform, m.load)
-		return err
+		return large.do(ctx, business, func() error {
+			s, err = m.read(ctx, business, storeID, platform, m.load)
+			return err
+		})
 	})
 	return s, err
 }

@@ -179,13 +179,15 @@ func (b *idBlock) next() int64 {
 
 // Menu returns a whole menu: the master catalogue and, with a store, the store's values.
 func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) (full menu.Menu, err error) {
-	err = m.db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+	err = large.do(ctx, business, func() error {
+		return m.db.InTx(ctx, func(tx bun.Conn) error {
+			if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+				return err
+			}
+			loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
+			full, err = loader.menu()
 			return err
-		}
-		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
-		full, err = loader.menu()
-		return err
+		})
 	})
 	return full, err
 }
