@@ -100,10 +100,11 @@ func table(v *shell.PageContext, found []console.CallRow) ui.List {
 			{Label: text.Platform, Key: "platform", Extra: true}, {Label: text.Actor, Key: "actor", Extra: true},
 			{Label: text.Address, Key: "url", Extra: true}, {Label: text.CallID, Key: "id", Extra: true}}}
 	for _, call := range found {
-		state := cause.Call(call.Call)
+		state := cause.Call(call.Call, v.Zone)
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{
 			ui.LinkCell(cause.CallTitle(call.Call), callLink(v, call)), subjectCell(v, call),
-			stateCell(call, state.State), ui.T(call.Message), ui.T(ui.Number(call.Tries)), ui.T(number(call.Status)),
+			stateCell(call, state.State), ui.T(cause.LocalTimes(call.Message, v.Zone)), ui.T(ui.Number(call.Tries)),
+			ui.T(number(call.Status)),
 			ui.TimeCell(v.At(call.CreatedAt)), ui.TimeCell(v.At(call.FinishedAt)), ui.TimeCell(v.At(call.NextAt)),
 			ui.T(call.Platform), ui.T(call.Actor), ui.CodeCell(call.URL), ui.CodeCell(call.ID.String())}})
 	}
@@ -158,7 +159,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	state := cause.Call(call.Call)
+	state := cause.Call(call.Call, v.Zone)
 	facts := []ui.Fact{{Label: text.State, Cell: stateCell(call, state.State)},
 		{Label: text.Subject, Cell: subjectCell(v, call)}, {Label: text.Platform, Cell: ui.T(call.Platform)},
 		{Label: text.CallID, Cell: ui.CodeCell(call.ID.String())},

@@ -17,9 +17,9 @@ import (
 const maxFailedCalls = 3
 
 // callCauses explains calls that the aggregator did not receive or accept, latest first.
-func callCauses(calls []console.Call) (causes []ui.Cause) {
+func callCauses(calls []console.Call, zone *time.Location) (causes []ui.Cause) {
 	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
-		c := Call(calls[i])
+		c := Call(calls[i], zone)
 		if c.State == ui.Err || c.State == ui.Warn {
 			c.Text = CallTitle(calls[i]) + ". " + c.Text
 			if c.State == ui.Err {
@@ -88,17 +88,17 @@ func onOff(on bool) string {
 }
 
 // RiderLocationNote reports whether the platform has the last location of the rider.
-func RiderLocationNote(p console.RiderLocation, platform string) string {
+func RiderLocationNote(p console.RiderLocation, platform string, zone *time.Location) string {
 	switch relay.State(p.State) {
 	case relay.Done:
 		return text.RiderSeenSent
 	case relay.Failed:
-		return fmt.Sprintf(text.RiderSeenRejected, PlatformMessage(platform, p.Message))
+		return fmt.Sprintf(text.RiderSeenRejected, PlatformMessage(platform, p.Message, zone))
 	case relay.Skipped:
-		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
+		return fmt.Sprintf(text.RiderSeenSkipped, LocalTimes(p.Message, zone))
 	}
 	if p.Message != "" {
-		return fmt.Sprintf(text.RiderSeenWaits, PlatformMessage(platform, p.Message))
+		return fmt.Sprintf(text.RiderSeenWaits, PlatformMessage(platform, p.Message, zone))
 	}
 	return text.RiderSeenUnsent
 }
@@ -113,24 +113,24 @@ func RiderLocationIsStale(o order.APIOrder, p console.RiderLocation, now time.Ti
 		o.State != order.Cancelled && now.Sub(p.ReceivedAt) >= staleLocation
 }
 
-// Call explains the state of a call to an aggregator.
-func Call(c console.Call) ui.Cause {
+// Call explains the state of a call to an aggregator. Times are in the zone.
+func Call(c console.Call, zone *time.Location) ui.Cause {
 	switch relay.State(c.State) {
 	case relay.Done:
-		detail := c.Message
+		detail := LocalTimes(c.Message, zone)
 		if c.Result != "" {
 			detail = fmt.Sprintf(text.CallResult, c.Result)
 		}
 		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, c.Message))}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, c.Message, zone))}
 	case relay.Skipped:
-		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
+		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, LocalTimes(c.Message, zone))}
 	case relay.Pending:
-		return ui.Cause{State: ui.Wait, Text: text.CallPending, Detail: c.Message}
+		return ui.Cause{State: ui.Wait, Text: text.CallPending, Detail: LocalTimes(c.Message, zone)}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message))}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message, zone))}
 	}
 	return ui.Cause{State: ui.Wait, Text: text.CallWaiting}
 }

@@ -319,7 +319,7 @@ func requireExplainedItems(t *testing.T, rows map[string]explainedItem) {
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 			visibility := ItemVisibility(row.item, console.ItemPlace{Platform: "web", Reason: row.reason},
-				Platform{}, since)
+				Platform{}, since, time.UTC)
 			require.Contains(t, visibility.Label+": "+visibility.Why, row.store)
 		})
 	}
@@ -428,7 +428,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 			require.Contains(t, cause.Text, row.text)
 		})
 	}
-	visibility := StoreVisibility(listed(func(*store.Object) {}), ownPlatform("app"), now)
+	visibility := StoreVisibility(listed(func(*store.Object) {}), ownPlatform("app"), now, time.UTC)
 	require.Equal(t, ui.Neutral, visibility.State)
 	require.Contains(t, visibility.Why, "not selected this platform")
 }

@@ -23,7 +23,7 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 			"automatically on 23 Nov at 13:00 UTC",
 		"tasty": "",
 	} {
-		require.Equal(t, why, StoreVisibility(s, ownPlatform(platform), noon).Why)
+		require.Equal(t, why, StoreVisibility(s, ownPlatform(platform), noon, time.UTC).Why)
 	}
 	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).State)
 	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).Text, "on tasty.")
@@ -70,14 +70,15 @@ func TestStoreClosedByThePlatformShowsWhy(t *testing.T) {
 				Until: noon.Add(time.Hour).UnixMilli()},
 			{Platform: "gone", State: store.ClosedThere, Since: noon.UnixMilli()},
 			{Platform: "web", State: store.OpenThere, Since: noon.UnixMilli()}}}
-	const why = "since 23 Nov 12:00 UTC (late orders). It opens automatically on 23 Nov at 13:00 UTC"
+	const why = "since 23 Nov 13:00 CET (late orders). It opens automatically on 23 Nov at 14:00 CET"
+	zone := time.FixedZone("CET", 3600) // not that of the business
 	require.Equal(t, Visibility{State: ui.Err, Label: "Closed", Why: "The platform reports the store as paused " + why},
-		StoreVisibility(s, ownPlatform("app"), noon))
-	causes := ClosuresByPlatforms(s, noon)
+		StoreVisibility(s, ownPlatform("app"), noon, zone))
+	causes := ClosuresByPlatforms(s, noon, zone)
 	require.Len(t, causes, 1)
 	require.Equal(t, "app reports the store as paused "+why+".", causes[0].Text)
 	require.Contains(t, Store(s, []string{"app", "gone", "web"}, nil, false, noon).Text, "on web.")
-	require.Equal(t, ui.OK, StoreVisibility(s, ownPlatform("app"), noon.Add(time.Hour)).State,
+	require.Equal(t, ui.OK, StoreVisibility(s, ownPlatform("app"), noon.Add(time.Hour), zone).State,
 		"the platform has opened it")
-	require.Empty(t, ClosuresByPlatforms(s, noon.Add(time.Hour)))
+	require.Empty(t, ClosuresByPlatforms(s, noon.Add(time.Hour), zone))
 }

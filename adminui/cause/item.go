@@ -158,8 +158,9 @@ func catalogueReason(i console.ItemDetail, platform string) (ui.State, string) {
 }
 
 // ItemVisibility explains whether customers can order an item at a store on a platform. The reason is that of the
-// place.
-func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform, now time.Time) Visibility {
+// place. Both zones are those of StoreVisibility.
+func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform, now time.Time,
+	zone *time.Location) Visibility {
 	if why, known := itemReasons[menu.Reason(p.Reason)]; known {
 		state := ui.Warn
 		switch menu.Reason(p.Reason) {
@@ -184,7 +185,7 @@ func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform
 	if p.Reason == console.PlaceLive {
 		return saleVisibility(i, now)
 	}
-	visibility := StoreVisibility(StoreOf(p.Store), platform, now)
+	visibility := StoreVisibility(StoreOf(p.Store), platform, now, zone)
 	switch {
 	case p.Reason.Orderable():
 	case visibility.State == ui.OK: // it has changed meanwhile

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,7 +82,7 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 			if row.change != nil {
 				row.change(&place)
 			}
-			visibility := ItemVisibility(row.item, place, tasty(&ready, row.published), since)
+			visibility := ItemVisibility(row.item, place, tasty(&ready, row.published), since, time.UTC)
 			require.Equal(t, row.state, visibility.State)
 			require.Contains(t, visibility.Label+": "+visibility.Why, row.says)
 		})
@@ -157,7 +158,7 @@ func TestStoreWithoutItemsIsNotLive(t *testing.T) {
 	require.Equal(t, "Customers can order none of its 12 items (not available: 10, out of stock: 2).", why)
 	for _, servedBy := range []string{core.ServedByMerchant, "aggregator-a"} {
 		require.Equal(t, Visibility{ui.Err, "No item to order", why, AtItems}, StoreVisibility(openStore(nil),
-			Platform{Platform: core.Platform{Name: "web", ServedBy: servedBy}, NoItems: why}, since))
+			Platform{Platform: core.Platform{Name: "web", ServedBy: servedBy}, NoItems: why}, since, time.UTC))
 	}
 }
 

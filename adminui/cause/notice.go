@@ -103,7 +103,7 @@ func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Locat
 	}
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), Moment(r.At, zone),
-			PlatformMessage(r.Platform, r.Message))}
+			PlatformMessage(r.Platform, r.Message, zone))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}

@@ -111,7 +111,7 @@ func TestUnavailableStoreHasAOneWordReason(t *testing.T) {
 	at := func(o store.Object, closed ...store.PlatformClosure) string {
 		o.IncludedPlatforms = []string{"web"}
 		return StoreVisibility(store.Stored{Object: o, ClosedOn: closed},
-			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}, since).Label
+			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}, since, time.UTC).Label
 	}
 	require.Equal(t, []string{"Inactive", "Accepts no orders", "Closed", "Live"},
 		[]string{at(store.Object{Active: &off}), at(store.Object{OrderingEnabled: &off}),

@@ -55,7 +55,7 @@ func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 	for _, r := range o.Repeats {
 		causes = append(causes, o.repeatCause(r, zone))
 	}
-	causes = append(causes, callCauses(o.Calls)...)
+	causes = append(causes, callCauses(o.Calls, zone)...)
 	if n := len(o.Flags); n > 0 {
 		causes = append(causes, ui.Cause{State: ui.Warn,
 			Text:   fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)),

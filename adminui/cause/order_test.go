@@ -215,7 +215,7 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		"waiting": "waiting to be sent to the platform: it responded with 401",
 	} {
 		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state,
-			Message: "it responded with 401"}, "tasty"))
+			Message: "it responded with 401"}, "tasty", time.UTC))
 	}
 	causes := Order(OrderFacts{State: order.Acknowledged,
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},

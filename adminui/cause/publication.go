@@ -24,12 +24,12 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 		return ui.Wait, PendingOutcome(p, zone)
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
 		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone),
-			menuMessage(p.Platform, p.Message))
+			menuMessage(p.Platform, p.Message, zone))
 	case p.State == publish.Failed:
-		return ui.Err, fmt.Sprintf(text.PublishFailed, menuMessage(p.Platform, p.Message))
+		return ui.Err, fmt.Sprintf(text.PublishFailed, menuMessage(p.Platform, p.Message, zone))
 	case p.State == publish.Published && changes && p.Note != "":
 		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone),
-			menuMessage(p.Platform, p.Note))
+			menuMessage(p.Platform, p.Note, zone))
 	case p.State == publish.Published && len(p.Errors) > 0:
 		return ui.Warn, missingText(p.Errors)
 	case p.State == publish.Published && changes:
@@ -40,9 +40,9 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	case p.State == publish.Published:
 		return ui.OK, ""
 	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
-		return ui.Neutral, p.Message
+		return ui.Neutral, LocalTimes(p.Message, zone)
 	case p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishWaits, menuMessage(p.Platform, p.Note))
+		return ui.Warn, fmt.Sprintf(text.PublishWaits, menuMessage(p.Platform, p.Note, zone))
 	default:
 		return ui.Run, text.PublishUnderWay
 	}
@@ -111,14 +111,14 @@ var (
 	pluginPattern = regexp.MustCompile(`^plugin (\S+) is not running$`)
 )
 
-// PlatformMessage explains the message of a call to a platform, with the platform's name.
-func PlatformMessage(platform, message string) string {
-	return explainMessage(platform, message, text.PlatformContent)
+// PlatformMessage explains the message of a call to a platform, with the platform's name. Times are in the zone.
+func PlatformMessage(platform, message string, zone *time.Location) string {
+	return explainMessage(platform, LocalTimes(message, zone), text.PlatformContent)
 }
 
 // menuMessage explains the message of a menu that was sent to a platform.
-func menuMessage(platform, message string) string {
-	return explainMessage(platform, message, text.PlatformMenu)
+func menuMessage(platform, message string, zone *time.Location) string {
+	return explainMessage(platform, LocalTimes(message, zone), text.PlatformMenu)
 }
 
 // explainMessage puts the meaning of a response before it. invalid is the text for 422.
@@ -143,7 +143,8 @@ func explainMessage(platform, message, invalid string) string {
 }
 
 // statusWords returns the meaning of a response after a sentence that names the platform.
-func statusWords(message string) string {
+func statusWords(message string, zone *time.Location) string {
+	message = LocalTimes(message, zone)
 	match := statusPattern.FindStringSubmatch(message)
 	if match == nil {
 		return message
@@ -162,7 +163,8 @@ func PublishResult(found []console.Publishing, zone *time.Location) ui.Cause {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
 		switch publish.State(p.State) {
 		case publish.Failed:
-			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, statusWords(p.Message))
+			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores,
+				statusWords(p.Message, zone))
 		case publish.Published:
 			parts[i] = fmt.Sprintf(text.MenuPublished, p.Platform, stores)
 		default:
@@ -172,7 +174,7 @@ func PublishResult(found []console.Publishing, zone *time.Location) ui.Cause {
 				parts[i] = fmt.Sprintf(text.MenuUnconfirmed, p.Platform, stores, formatTime(p.Since, zone),
 					formatTime(p.Until, zone))
 			} else if p.Message != "" {
-				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message))
+				parts[i] += fmt.Sprintf(text.Because, menuMessage(p.Platform, p.Message, zone))
 			}
 			if cause.State == ui.OK {
 				cause.State = ui.Run
@@ -187,10 +189,10 @@ func PublishResult(found []console.Publishing, zone *time.Location) ui.Cause {
 }
 
 // RejectedMenus reports menus that a platform rejects. plugin is nil if it is unknown to all hubs.
-func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
+func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin, zone *time.Location) ui.Cause {
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseRejectedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),
-			statusWords(r.Message))}
+			statusWords(r.Message, zone))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,10 +33,10 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	}
 	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
 	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
-		&console.Plugin{About: about})
+		&console.Plugin{About: about}, time.UTC)
 	require.Contains(t, cause.Text, "tasty has not accepted the latest menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
-	require.Contains(t, RejectedMenus(console.RejectedMenus{Platform: "tasty"}, nil).Detail,
+	require.Contains(t, RejectedMenus(console.RejectedMenus{Platform: "tasty"}, nil, time.UTC).Detail,
 		"ask its support what to correct")
 }
 
@@ -49,16 +50,16 @@ func TestStatusOfAPlatformIsExplained(t *testing.T) {
 		"plugin aggregator-a is not running":            "its plugin aggregator-a is not running",
 		"photo required":                                "photo required",
 	} {
-		require.Equal(t, want, menuMessage("tasty", message))
+		require.Equal(t, want, menuMessage("tasty", message, time.UTC))
 	}
 	require.Equal(t, "tasty rejected the content (422: no outlet 17)",
-		PlatformMessage("tasty", "the aggregator responded with 422: no outlet 17"))
+		PlatformMessage("tasty", "the aggregator responded with 422: no outlet 17", time.UTC))
 	for message, want := range map[string]string{
 		"the aggregator responded with 422: no outlet 17": "content rejected (422: no outlet 17)",
 		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
 		"photo required": "photo required",
 	} {
 		require.Equal(t, "tasty has not accepted the latest menu of 1 store: "+want,
-			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
+			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil, time.UTC).Text)
 	}
 }

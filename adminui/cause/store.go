@@ -55,14 +55,14 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 	}
 }
 
-// ClosuresByPlatforms explains which listed platforms report a store as closed.
-func ClosuresByPlatforms(s store.Stored, now time.Time) (causes []ui.Cause) {
+// ClosuresByPlatforms explains which listed platforms report a store as closed. Times are in the zone.
+func ClosuresByPlatforms(s store.Stored, now time.Time, zone *time.Location) (causes []ui.Cause) {
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, status := range s.PlatformStatus {
 		if listing.ListedOn(status.Platform) && status.Closed(now) {
 			causes = append(causes, ui.Cause{State: ui.Err, Detail: text.RemedyClosedThere,
 				Text: fmt.Sprintf(text.CauseClosedBy, status.Platform, status.State,
-					reportText(status, now.Location()))})
+					reportText(status, zone))})
 		}
 	}
 	return causes
@@ -226,9 +226,9 @@ func (p Platform) LacksMenu() bool {
 	return menu.State == publish.Unlisted || menu.State == publish.Skipped || menu.PublishedAt.IsZero()
 }
 
-// StoreVisibility explains whether a store is live on a platform, by the first reason of console.Place.
-func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {
-	zone := now.Location()
+// StoreVisibility explains whether a store is live on a platform, by the first reason of console.Place. The hours
+// follow the zone of now, and times are shown in the other zone.
+func StoreVisibility(s store.Stored, platform Platform, now time.Time, zone *time.Location) Visibility {
 	switch placeOn(s, platform, now).Reason() {
 	case console.PlaceUnlisted:
 		return Visibility{State: ui.Neutral, Label: text.GridNot, Why: text.CauseNotListed}

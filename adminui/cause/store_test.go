@@ -35,7 +35,7 @@ func requireExplainedStores(t *testing.T, rows map[string]explainedStore) {
 			}
 			visibility := StoreVisibility(row.store,
 				Platform{Platform: core.Platform{Name: row.platform, ServedBy: servedBy}, Plugin: row.plugin,
-					Published: row.published}, since)
+					Published: row.published}, since, time.UTC)
 			require.Contains(t, visibility.Why, row.says)
 			visibility.Why = ""
 			require.Equal(t, Visibility{State: row.state, Label: row.label, Remedy: row.remedy}, visibility)

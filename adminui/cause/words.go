@@ -19,20 +19,33 @@ func Join(names []string) string {
 	return fmt.Sprintf(text.And, strings.Join(names[:last], ", "), names[last])
 }
 
-// instant matches a time in an error, such as the end of a certificate's validity.
-var instant = regexp.MustCompile(`\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC`)
+// instants are the forms of times in messages, such as the end of a certificate's validity, and how they are shown.
+var instants = []struct {
+	form          *regexp.Regexp
+	layout, shown string
+}{
+	{regexp.MustCompile(`\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC`), "2 Jan 2006, 15:04 MST",
+		"2 Jan 2006, 15:04 MST"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), time.RFC3339, "2 Jan 2006, 15:04:05 MST"},
+}
+
+// LocalTimes converts the times in a message to the zone.
+func LocalTimes(message string, zone *time.Location) string {
+	for _, i := range instants {
+		message = i.form.ReplaceAllStringFunc(message, func(s string) string {
+			at, err := time.Parse(i.layout, s)
+			if err != nil {
+				return s
+			}
+			return at.In(zone).Format(i.shown)
+		})
+	}
+	return message
+}
 
 // FailureReason explains in plain words why an attempt failed, with its technical error. Times are in the zone.
 func FailureReason(class webhook.ErrorClass, message string, zone *time.Location) string {
-	message = instant.ReplaceAllStringFunc(message, func(s string) string {
-		const layout = "2 Jan 2006, 15:04 MST"
-		at, err := time.Parse(layout, s)
-		if err != nil {
-			return s
-		}
-		return at.In(zone).Format(layout)
-	})
-	message = strings.ReplaceAll(strings.TrimSuffix(message, "."), ": ", ", ")
+	message = strings.ReplaceAll(strings.TrimSuffix(LocalTimes(message, zone), "."), ": ", ", ")
 	plain := text.FailureWords[string(class)]
 	if plain == "" || message == "" {
 		return plain + message

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -19,13 +20,13 @@ import (
 // AuditObject returns the name of a delivery in the audit trail.
 func AuditObject(id core.ID) string { return "delivery/" + id.String() }
 
-// AuditReason returns the reason in an audit entry, or "" if it has none.
-func AuditReason(e console.Entry) string {
+// AuditReason returns the reason in an audit entry, or "" if it has none. Times are in the zone.
+func AuditReason(e console.Entry, zone *time.Location) string {
 	var detail struct {
 		Why string `json:"why"`
 	}
 	_ = json.Unmarshal(e.Detail, &detail)
-	return detail.Why
+	return cause.LocalTimes(detail.Why, zone)
 }
 
 // statusCause explains the state of a delivery, and who resent it.
@@ -40,7 +41,7 @@ func (p Pages) statusCause(ctx context.Context, v *shell.PageContext, d webhook.
 	switch {
 	case len(entries) > 0:
 		by := fmt.Sprintf(text.ResentBy, cause.ActorName(entries[0].Actor), cause.Moment(entries[0].At, v.Zone),
-			strings.TrimSuffix(AuditReason(entries[0]), "."))
+			strings.TrimSuffix(AuditReason(entries[0], v.Zone), "."))
 		status.Detail = strings.TrimSpace(by + " " + status.Detail)
 		status.SecondLink = ui.Link{Href: v.Link("audit/?object=" + AuditObject(d.ID)), Label: text.Audit}
 	case resent: // no audit entry for this delivery: a bulk resend

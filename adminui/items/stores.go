@@ -130,7 +130,7 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 	if n := slices.IndexFunc(m.plugins, func(p console.Plugin) bool { return p.ID == onPlatform.ServedBy }); n >= 0 {
 		onPlatform.Plugin = &m.plugins[n]
 	}
-	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.LocalNow())
+	visibility := cause.ItemVisibility(m.item, place, onPlatform, m.v.LocalNow(), m.v.Zone)
 	price, stock := m.values(place, onPlatform.Platform, visibility.State)
 	price.Text = ui.Price(price.Text, m.v.Business.Currency)
 	platform := ui.T(place.Platform)

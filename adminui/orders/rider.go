@@ -34,7 +34,7 @@ func riderFacts(v *shell.PageContext, r order.APIOrder, location console.RiderLo
 		if location.SentAt.IsZero() {
 			sent = ui.T(text.RiderUnsent)
 		}
-		note := cause.RiderLocationNote(location, r.Order.Details.Channel)
+		note := cause.RiderLocationNote(location, r.Order.Details.Channel, v.Zone)
 		if cause.RiderLocationIsStale(r, location, v.Now) {
 			note += ". " + text.RiderStale
 		}

@@ -124,7 +124,7 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_,
 			fmt.Sprintf(text.EventOf, events[e.Object])),
 			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)),
-			Note:  deliveries.AuditReason(e), Href: v.Link("audit/" + e.ID.String() + "/")})
+			Note:  deliveries.AuditReason(e, v.Zone), Href: v.Link("audit/" + e.ID.String() + "/")})
 	}
 	return err
 }

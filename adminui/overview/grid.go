@@ -168,7 +168,7 @@ func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Pla
 	if p, found := published[platform.Name]; found {
 		onPlatform.Published = &p
 	}
-	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.LocalNow())
+	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.LocalNow(), v.Zone)
 	cell := ui.StateCell(visibility.State, visibility.Label)
 	cell.Hint = visibility.Why
 	return cell

@@ -87,7 +87,7 @@ func (n *notices) addPlatforms(found console.Notices) {
 		if plugin := n.plugins[r.ServedBy]; plugin == nil || cause.SettingsRemedy(plugin.About, r.Message) != "" {
 			links = append([]ui.Link{settingsLink(r.Business, r.Platform)}, links...)
 		}
-		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), links...)
+		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy], n.v.Zone), links...)
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{link(r.Business, failedCalls+url.QueryEscape(r.Platform), text.ActSeeCalls)}

@@ -144,7 +144,7 @@ func history(v *shell.PageContext, p console.Problem, entries []console.Entry) *
 			continue
 		}
 		line.Add(e.At, timeline.Entry{State: known.state, Title: known.title, Words: historyWords(e),
-			Note: deliveries.AuditReason(e)})
+			Note: deliveries.AuditReason(e, v.Zone)})
 	}
 	return line
 }

@@ -261,7 +261,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		Buttons: append(publishButtons(v, id, s, platforms), workloadButtons(v, id, s, platforms)...),
 		Causes: slices.Concat([]ui.Cause{
 			storeCause(s, shown, v.LocalNow())},
-			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone), cause.ClosuresByPlatforms(s, v.LocalNow()),
+			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone),
+			cause.ClosuresByPlatforms(s, v.LocalNow(), v.Zone),
 			cause.StoreFindings(found), causes)}, storePage(view))
 }
 

@@ -52,7 +52,7 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	for i, platform := range platforms {
 		platformState := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
 			Published: byPlatform[platform.Name], NoItems: cause.NoItems(offers[platform.Name])}
-		list[i] = visibility{cause.StoreVisibility(s, platformState, v.LocalNow()), platformState}
+		list[i] = visibility{cause.StoreVisibility(s, platformState, v.LocalNow(), v.Zone), platformState}
 	}
 	return list, nil
 }

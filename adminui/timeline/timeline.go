@@ -70,7 +70,7 @@ func (l *Timeline) Add(at time.Time, e Entry) {
 
 // AddCall adds a call to an aggregator with its attempts.
 func (l *Timeline) AddCall(c console.Call) {
-	description := cause.Call(c)
+	description := cause.Call(c, l.page.Zone)
 	note := description.Text
 	if c.Actor != "" {
 		note = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + note
@@ -109,7 +109,7 @@ func (l *Timeline) attemptsOf(c console.Call) []attempt {
 			requestBody:  l.payload(bodyKey(c, i, request), text.Request_, a.RequestBody),
 			responseBody: l.payload(bodyKey(c, i, response), text.ResponseBody, a.ResponseBody)}
 		if a.ErrorClass != "" {
-			row.state, row.outcome = ui.Err, cause.PlatformMessage(c.Platform, a.Error)
+			row.state, row.outcome = ui.Err, cause.PlatformMessage(c.Platform, a.Error, l.page.Zone)
 		}
 		list = append(list, row)
 	}
