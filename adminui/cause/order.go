@@ -20,6 +20,7 @@ import (
 // OrderFacts is the input of Order.
 type OrderFacts struct {
 	State      order.State
+	Unnotified bool  // no webhook has received it
 	Escalated  int64 // when it became overdue, in epoch milliseconds; 0: never
 	History    []order.Step
 	Rides      order.RiderHistory
@@ -260,6 +261,9 @@ func RiderStateLabel(state order.State, last order.RiderStatus) string {
 // deliveryCauses explains for each URL why it has not accepted the order, with a button to resend it.
 func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []ui.Cause) {
 	latest := latestDeliveries(o.Deliveries)
+	if len(latest) == 0 && !o.Unnotified {
+		return []ui.Cause{{State: ui.Neutral, Text: text.OrderDeliveriesGone}}
+	}
 	if len(latest) == 0 {
 		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.NotifyButton}
 		switch {

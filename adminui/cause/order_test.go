@@ -64,8 +64,10 @@ func requireExplained(t *testing.T, rows map[string]explained) {
 func TestOrderStateIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"placed": {orderWith(func(*OrderFacts) {}), 0, []string{"Placed on 21 Nov at 09:30 UTC."}, ui.Run},
-		"no webhook": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
+		"no webhook": {orderWith(func(o *OrderFacts) { o.Deliveries, o.Unnotified = nil, true }), 0,
 			[]string{"The POS has not received the order, because no active webhook"}, ui.Err},
+		"deliveries expired": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
+			[]string{"Its deliveries have expired."}, ui.Run},
 		"not acknowledged": {orderWith(func(*OrderFacts) {}), 5 * time.Minute,
 			[]string{"has not acknowledged it"}, ui.Warn},
 		"acknowledged": {orderWith(func(o *OrderFacts) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
@@ -196,7 +198,7 @@ func TestFailedOrderDeliveryOffersAResend(t *testing.T) {
 }
 
 func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
-	o := OrderFacts{State: order.Placed}
+	o := OrderFacts{State: order.Placed, Unnotified: true}
 	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume a webhook")
 	o.NotifyButton = &ui.Button{Label: "send"}
 	cause := Order(o, since, time.UTC)[1]

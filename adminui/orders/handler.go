@@ -274,8 +274,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 // orderFacts returns what explains the state of an order.
 func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, record order.Record,
 	apiOrder order.APIOrder) (o cause.OrderFacts, err error) {
-	o = cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
-		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency,
+	o = cause.OrderFacts{State: apiOrder.State, Unnotified: record.Unnotified, Escalated: apiOrder.Escalated,
+		History: apiOrder.History,
+		Rides:   record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency,
 		Titles: cause.OrderTitles(apiOrder.Order.Items)}
 	if o.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return o, err

@@ -119,6 +119,7 @@ const (
 	FlagExceeds      = "The discount of %s is more than the order costs (%s)."
 	CauseOrderNobody = "The POS has not received the order, because no active webhook was subscribed to " +
 		"order_placed."
+	OrderDeliveriesGone   = "Its deliveries have expired."
 	CauseOrderUnreceived  = "The POS has not received this order: %s"
 	CauseOrderUnconfirmed = "The POS may not have received this order: %s"
 	CauseOrderUnaccepted  = "The POS may not have this order, because its server responded with an error: %s"

@@ -36,6 +36,7 @@ type Record struct {
 	Reference         string // the POS's name for it; "" until it is set
 	Escalated         int64  // when its acknowledgement was overdue, in epoch milliseconds; 0: never
 	OutOfStockReports []APIOutOfStockReport
+	Unnotified        bool // no webhook has received it
 }
 
 // Step is one state of an order's history.

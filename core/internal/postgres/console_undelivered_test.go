@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
@@ -143,6 +144,10 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t))
 	list, listed := unnotified()
 	require.Len(t, listed, 3)
+	order := listed[0].ID
+	record, err := ordersdb.New(c.db).Get(t.Context(), c.business, "", order)
+	require.NoError(t, err)
+	require.True(t, record.Unnotified)
 	require.Len(t, list, 1)
 	require.Equal(t, []any{c.business, 3, false}, []any{list[0].Business, list[0].Count, list[0].HasWebhook})
 	require.True(t, list[0].Last.Equal(listed[0].Placed) && list[0].First.Equal(listed[2].Placed))
@@ -158,4 +163,7 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	list, listed = unnotified()
 	require.Empty(t, list)
 	require.Empty(t, listed)
+	record, err = ordersdb.New(c.db).Get(t.Context(), c.business, "", order)
+	require.NoError(t, err)
+	require.False(t, record.Unnotified)
 }

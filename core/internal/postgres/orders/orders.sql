@@ -68,6 +68,7 @@ SELECT
     orders.placed_by,
     coalesce(orders.reference, ''),
     orders.escalated_at,
+    orders.unnotified,
     event.body,
     (
         SELECT json_agg(

@@ -46,7 +46,8 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	var escalated sql.NullTime
 	err := o.db.Tenant(business).QueryRowContext(ctx, queries.With("read_order", postgres.Args{
 		"business": business, "order": id, "platform": platform, "done": relay.Done, "read": order.ReadByChannel,
-	})).Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored, &history, &riders, &reports)
+	})).Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &r.Unnotified, &stored, &history,
+		&riders, &reports)
 	if err != nil {
 		return r, orNotFound(err)
 	}
