@@ -100,7 +100,8 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 	if _, err := s.Menus.Revision(c.UserContext(), caller.Business, id); err != nil {
 		return err
 	}
-	job := menu.RollbackJob(caller.Business, id, caller.Actor(), s.Clock.Now())
+	job := menu.RollbackJob(caller.Business, id, s.Clock.Now())
+	job.Actor = caller.Actor()
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}

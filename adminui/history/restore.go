@@ -42,7 +42,7 @@ func (p Pages) findRestoration(c *fiber.Ctx, v *shell.PageContext) (r restoratio
 	if r.present, err = p.Menus.Present(c.UserContext(), v.Business.ID, r.difference); err != nil {
 		return r, err
 	}
-	job, ok := menu.RestoreJob(v.Business.ID, r.difference, r.present, v.User.Actor(), v.Now)
+	job, ok := menu.RestoreJob(v.Business.ID, r.difference, r.present, v.Now)
 	if r.job = job; !ok {
 		return r, core.Errorf(core.NotFound, text.RestoreNot)
 	}

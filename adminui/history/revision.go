@@ -90,7 +90,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, d := range differences {
 		shown := differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i)),
 			v.Business.Currency)
-		if _, ok := menu.RestoreJob(v.Business.ID, d, nil, "", v.Now); ok && v.MayAct() {
+		if _, ok := menu.RestoreJob(v.Business.ID, d, nil, v.Now); ok && v.MayAct() {
 			shown.restoreURL = restoreLink(v, r.ID, strconv.Itoa(from+i))
 		}
 		view.differences = append(view.differences, shown)

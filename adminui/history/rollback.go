@@ -82,7 +82,7 @@ func (p Pages) QueueRollback(c *fiber.Ctx, v *shell.PageContext) error {
 		return p.showRollback(c, v, r, preview,
 			fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(preview.Count())))
 	}
-	job := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
+	job := menu.RollbackJob(v.Business.ID, r.ID, v.Now)
 	change := v.Change(c, "menu.rollback")
 	change.After = map[string]any{"back_to": r.ID.String(), "objects": preview.Count()}
 	if err := p.Queue.QueueJob(c.UserContext(), job, change); err != nil {

@@ -159,7 +159,6 @@ func (p Pages) QueueResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	job.Actor = v.User.Actor()
 	change := v.Change(c, "problem.resend")
 	change.Object, change.After = console.ProblemObject(problem.ID), map[string]any{"count": count,
 		"job": job.ID.String()}

@@ -14,9 +14,9 @@ import (
 //
 // RestoreJob returns false if no request can do that. This is so for stores, taxes, charges and associations, for an
 // object that did not exist before, and if no changed field had a value.
-func RestoreJob(business core.BusinessID, d Difference, present jsontext.Value, actor string,
+func RestoreJob(business core.BusinessID, d Difference, present jsontext.Value,
 	now time.Time) (core.Job, bool) {
-	job := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: actor}
+	job := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now}
 	if d.Before == nil || d.Relation != "" {
 		return job, false
 	}

@@ -54,7 +54,7 @@ func TestRestoreSendsTheValuesBefore(t *testing.T) {
 			After: jsontext.Value(`{"active":true,"record":{"a":2}}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			job, ok := menu.RestoreJob(7, test.difference, jsontext.Value(test.present), "user:sam", time.Now())
+			job, ok := menu.RestoreJob(7, test.difference, jsontext.Value(test.present), time.Now())
 			require.Equal(t, test.body != "", ok)
 			if !ok {
 				return
@@ -62,7 +62,6 @@ func TestRestoreSendsTheValuesBefore(t *testing.T) {
 			require.JSONEq(t, test.body, string(job.Body))
 			require.Equal(t, test.location, job.Subject)
 			require.Equal(t, core.BusinessID(7), job.Business)
-			require.Equal(t, "user:sam", job.Actor)
 		})
 	}
 }

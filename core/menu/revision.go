@@ -167,10 +167,10 @@ func (r RollbackResult) Count() int {
 func RollbackBody(to core.ID) []byte { return fmt.Appendf(nil, "%q", to) }
 
 // RollbackJob returns the job that restores a revision. It is an ordinary menu job with the same ordering key.
-func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Time) core.Job {
+func RollbackJob(business core.BusinessID, to core.ID, now time.Time) core.Job {
 	return core.Job{
 		ID: core.NewID(now), Business: business, Kind: core.MenuJob, Subject: MasterLocation, Body: RollbackBody(to),
-		CreatedAt: now, Actor: actor,
+		CreatedAt: now,
 	}
 }
 

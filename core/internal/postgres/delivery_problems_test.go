@@ -257,6 +257,9 @@ func TestResendOfAProblemCountsFinalOutcomes(t *testing.T) {
 		func(s *webhook.Subscription) error { s.Active = false; return nil }))
 
 	job := c.resendProblem(problem.ID)
+	var actor string
+	require.NoError(t, c.db.Bun().NewRaw(`SELECT actor FROM jobs WHERE id = ?`, job.ID).Scan(ctx, &actor))
+	require.Equal(t, "user:sam@example.com", actor)
 	run := func() error {
 		return webhook.ProblemResend{Resends: deliveriesdb.NewProblemResends(c.db), Clock: c.clock}.Run(ctx, job,
 			func(int, int) {})

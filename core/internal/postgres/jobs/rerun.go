@@ -18,7 +18,7 @@ import (
 // it has no object.
 func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change) error {
 	return j.db.InTx(ctx, func(tx bun.Conn) error {
-		change.Object = cmp.Or(change.Object, "job/"+work.ID.String())
+		work.Actor, change.Object = change.Actor, cmp.Or(change.Object, "job/"+work.ID.String())
 		if err := audit.Record(ctx, j.db, tx, change); err != nil {
 			return err
 		}
