@@ -189,7 +189,7 @@ func (f *fake) ListPlatforms(context.Context, core.BusinessID) ([]console.Platfo
 func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform, _ relay.AccessUpdate,
 	change access.Change) error {
 	f.done = append(f.done, change)
-	return nil
+	return f.refused
 }
 
 func (f *fake) DefaultListing(context.Context, core.BusinessID) (store.DefaultListing, error) {

@@ -41,6 +41,7 @@ func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 type fake struct {
 	mu             *sync.Mutex
 	broken         error
+	refused        error // of resends and changes of platforms
 	businesses     []core.Business
 	endpoints      []console.Endpoint
 	counts         []console.Count
@@ -165,7 +166,7 @@ func (f *fake) ResendDeliveries(_ context.Context, _ core.BusinessID, ids []core
 	for range ids {
 		f.done = append(f.done, change)
 	}
-	return nil
+	return f.refused
 }
 
 func (f *fake) ListStores(_ context.Context, _ core.BusinessID,

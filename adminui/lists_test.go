@@ -76,7 +76,7 @@ func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
 	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`),
 		`<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
 	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Select ([^"]+)"`).FindAllStringSubmatch(page, -1)
-	require.Len(t, names, len(f.deliveries))
+	require.Len(t, names, len(f.deliveries)-1, "all but the one of a disabled webhook")
 	seen := map[string]bool{}
 	for _, name := range names {
 		assert.False(t, seen[name[1]], name[1])

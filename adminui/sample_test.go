@@ -203,7 +203,8 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 			LastError:   "the server responded with 503 Service Unavailable",
 			NextAttempt: noon.Add(4 * time.Minute)},
 		{EventType: "inventory_update", WebhookID: 5, State: webhook.Held, HeldReason: webhook.WebhookPaused,
-			Attempts: 1, LastStatus: 410, LastError: "the server responded with 410 Gone: it wants no more deliveries"},
+			WebhookOff: true, DisabledReason: "the server responded with 410 Gone", Attempts: 1, LastStatus: 410,
+			LastError: "the server responded with 410 Gone: it wants no more deliveries"},
 		{EventType: "inventory_update", State: webhook.Pending,
 			URL: "https://menu.example.com/" + strings.Repeat("callback/", 20)},
 	} {

@@ -14,9 +14,13 @@ import (
 
 // UnroutedEvents explains why events had no webhook.
 func UnroutedEvents(u console.UnroutedEvents, zone *time.Location) ui.Cause {
+	off := text.CauseUnroutedOff
+	if u.DisabledReason != "" {
+		off = text.CauseUnrouted410
+	}
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
-			Text: fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), Moment(u.At, zone),
+			Text: fmt.Sprintf(off, u.EventType, eventCount(u.Count), Moment(u.At, zone),
 				u.Webhook),
 			Detail: text.RemedyUnroutedOff}
 	}

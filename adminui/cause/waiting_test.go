@@ -23,5 +23,13 @@ func TestWaitingDeliveryShowsItsReason(t *testing.T) {
 		require.Equal(t, "Waiting: "+words[0]+".", Delivery(d, time.FixedZone("CST", -6*3600)).Text)
 		require.Equal(t, words[1], WaitingNote(d))
 	}
+	gone := webhook.DeliveryRecord{State: webhook.Held, HeldReason: webhook.WebhookPaused, DisabledReason: "410 Gone"}
+	require.Equal(t, "Waiting: the webhook is disabled, because the server responded with 410 (Gone).",
+		Delivery(gone, time.UTC).Text)
+	require.Equal(t, "webhook disabled", WaitingNote(gone))
+	notSent := webhook.DeliveryRecord{State: webhook.Failed, WebhookOff: true}
+	require.Equal(t, "Not sent, because the webhook was paused.", Delivery(notSent, time.UTC).Text)
+	notSent.WebhookOff = false
+	require.Equal(t, "Not sent.", Delivery(notSent, time.UTC).Text)
 	require.Empty(t, WaitingNote(webhook.DeliveryRecord{State: webhook.Pending}))
 }

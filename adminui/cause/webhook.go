@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/retry"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -293,6 +294,9 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 	return cause, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
 
+// attemptsPlanned is the number of attempts of a delivery.
+var attemptsPlanned = retry.Default(time.Second).Attempts
+
 // Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	reason, note := FailureReason(d.LastClass, d.LastError, zone), ""
@@ -307,6 +311,13 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		}
 		return cause
 	case webhook.Failed:
+		if d.Attempts == 0 { // created by an order retry
+			c := ui.Cause{State: ui.Err, Text: text.CauseNotSent, Detail: text.RemedyFailed}
+			if d.WebhookOff {
+				c.Text = text.CauseUnsentOff
+			}
+			return c
+		}
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attemptCount(d.Attempts), reason),
 			Detail: strings.TrimSpace(text.RemedyFailed + " " + note)}
 	case webhook.Held:
@@ -320,7 +331,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Wait, Text: prefix + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,
+		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, attemptsPlanned,
 			Moment(d.NextAttempt, zone), reason),
 		Detail: note}
 }
@@ -337,9 +348,12 @@ func heldCause(d webhook.DeliveryRecord, zone *time.Location, last, note string)
 	case webhook.EarlierEvent:
 		why, remedy = text.HeldEarlier, text.RemedyHeldEarlier
 	case webhook.WebhookPaused:
-		why, remedy = text.HeldPaused, text.RemedyHeldPaused
+		if why, remedy = text.HeldPaused, text.RemedyHeldPaused; d.DisabledReason != "" {
+			why = text.HeldGone
+		}
 	case webhook.EndpointDown:
-		why, remedy = fmt.Sprintf(text.HeldDown, formatTime(d.HeldSince, zone)), text.RemedyHeldDown
+		why, remedy = fmt.Sprintf(text.HeldDown, formatTime(d.HeldSince, zone)),
+			fmt.Sprintf(text.RemedyHeldDown, attemptsPlanned)
 	}
 	if last != "" {
 		last = fmt.Sprintf(text.DetailLast, last)
@@ -357,6 +371,9 @@ func WaitingNote(d webhook.DeliveryRecord) string {
 	case webhook.EarlierEvent:
 		return text.NoteEarlier
 	case webhook.WebhookPaused:
+		if d.DisabledReason != "" {
+			return text.NoteGone
+		}
 		return text.NotePaused
 	case webhook.EndpointDown:
 		return text.NoteDown

@@ -160,6 +160,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			status.Link = link
 		}
 	}
+	if d.HeldReason == webhook.EarlierEvent && d.OrderID != 0 {
+		subject := subjectCell(v, d)
+		status.Link = ui.Link{Href: subject.Href, Label: subject.Text}
+	}
 	if d.ProblemID != 0 {
 		href := v.Link(fmt.Sprintf("problems/%d/", d.ProblemID))
 		view.facts = append(view.facts, ui.Fact{Label: text.ProblemColumn,
@@ -179,8 +183,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if payload != nil {
 		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffShow}}
 	}
-	if v.MayAct() {
-		head.Buttons = []ui.Button{*ResendButton(v, d)}
+	if button := ResendButton(v, d); button != nil && v.MayAct() {
+		head.Buttons = []ui.Button{*button}
 	}
 	return v.Show(c, head, deliveryPage(view))
 }
@@ -198,8 +202,11 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, d.EventID.String()+".json", body)
 }
 
-// ResendButton returns a button that resends a delivery once.
+// ResendButton returns a button that resends a delivery once, or nil if it cannot be sent now.
 func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
+	if !d.CanResend() {
+		return nil
+	}
 	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"),
 		ReasonLabel: text.Why, Key: "r",
 		Hidden: []ui.Option{{Label: "seen", Value: formVersion(d)}}}
@@ -233,11 +240,19 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	if version := shell.Field(c, "seen"); version != "" && version != formVersion(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
-	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},
-		v.Change(c, "delivery.retry")); err != nil {
+	if err := p.resend(c, v, []core.ID{d.ID}); err != nil {
 		return err
 	}
 	return shell.RedirectDone(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
+}
+
+// resend resends deliveries, all or none.
+func (p Pages) resend(c *fiber.Ctx, v *shell.PageContext, ids []core.ID) error {
+	err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, ids, v.Change(c, "delivery.retry"))
+	if core.CodeOf(err) == core.Conflict {
+		return core.Errorf(core.Conflict, text.NothingResent, err)
+	}
+	return err
 }
 
 // ResendSelected resends the selected deliveries, all or none.
@@ -253,8 +268,7 @@ func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(ids) == 0 || len(ids) > shell.PageSize {
 		return core.Errorf(core.Invalid, text.ChooseSome)
 	}
-	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, ids,
-		v.Change(c, "delivery.retry")); err != nil {
+	if err := p.resend(c, v, ids); err != nil {
 		return err
 	}
 	return shell.RedirectDone(c, shell.ListPath(c, v.Link("deliveries/")), "retried")

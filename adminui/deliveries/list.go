@@ -97,7 +97,7 @@ func (p Pages) addBulkResend(ctx context.Context, v *shell.PageContext, f filter
 	return nil
 }
 
-// Table lists deliveries. With choose, rows can be selected and resent.
+// Table lists deliveries. With choose, rows that can be sent now can be selected and resent.
 func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText,
 		Columns: []ui.Column{
@@ -124,7 +124,7 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 			ui.TimeCell(v.At(d.FinishedAt)), ui.T(number(int64(d.LastStatus))), ui.CodeCell(d.URL),
 			ui.CodeCell(d.Reference), problemCell(v, d.ProblemID), ui.CodeCell(d.EventID.String()),
 			ui.CodeCell(d.ID.String())}}
-		if choose {
+		if choose && d.CanResend() {
 			row.Key, row.Name = d.ID.String(),
 				fmt.Sprintf(text.RowCreated, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
 					v.At(d.CreatedAt).Exact())
@@ -160,8 +160,12 @@ func subjectCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	}
 }
 
-// referenceCell links the job that a delivery reports, or the deliveries with the same reference.
+// referenceCell links the job that a delivery reports, or the deliveries with the same reference. A test event has
+// no job.
 func referenceCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
+	if d.Test {
+		return ui.T(text.TestEvent)
+	}
 	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
 	if slices.Contains(jobEvents, d.EventType) {
 		href = v.Link("jobs/" + d.Reference + "/")

@@ -16,6 +16,7 @@ const (
 	SendTestSay  = "This sends a sample event to this webhook only. Its header X-Event-Test: true marks it as " +
 		"a test. A POS that ignores this header shows it like a real event. It is signed and retried like every " +
 		"delivery."
+	TestEvent       = "Test event"
 	TestSent        = "The test event is being sent. The response appears here in a moment."
 	RotateSecret    = "Rotate secret"
 	RotateSecretSay = "The server of the POS uses this secret to check that the hub has sent an event " +

@@ -4,9 +4,11 @@ package text
 const (
 	CauseUnrouted    = "No webhook receives %s events. Not sent: %s, the last %s."
 	CauseUnroutedOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last %[3]s."
-	OneEvent         = "1 event"
-	Events_          = "%s events"
-	RemedyUnrouted   = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
+	CauseUnrouted410 = "Webhook %[4]d for %[1]s events is disabled, because the server responded with 410 (Gone). " +
+		"Not sent: %[2]s, the last %[3]s."
+	OneEvent       = "1 event"
+	Events_        = "%s events"
+	RemedyUnrouted = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
 		"receives new events only."
 	RemedyUnroutedOff = "Resume it to send new events. Missed events are not sent later."
 	CauseThrottled    = "The POS sends too many requests. The hub rejects requests over the limit %s until %s."

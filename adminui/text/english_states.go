@@ -45,9 +45,11 @@ const (
 	CauseJobTried   = "Attempt %d failed and will be retried: %s"
 	CauseDelivered  = "Delivered: the server accepted attempt %d."
 	CauseFailed     = "Failed after %s: %s."
+	CauseNotSent    = "Not sent."
+	CauseUnsentOff  = "Not sent, because the webhook was paused."
 	RemedyFailed    = "The hub does not retry it anymore. If it is still needed, resend it when the server accepts " +
 		"events again."
-	CausePending      = "Pending: attempt %d of 6 follows %s. The previous attempt failed: %s."
+	CausePending      = "Pending: attempt %d of %d follows %s. The previous attempt failed: %s."
 	CausePendingFirst = "Pending: the first attempt is due."
 	Resent            = "Resent."
 	DetailMaybeGot    = "The server may have received it. If the POS shows it twice, ask its developer to " +
@@ -57,21 +59,24 @@ const (
 	RetryDelivered = "The server has accepted this event already. The POS then receives it again, with the " +
 		"same event id (webhook-id). It may ignore it as a repeat."
 	RetryWaiting   = "The hub makes an attempt now. If the server accepts it, the hub does not send it later."
+	NothingResent  = "Nothing was resent: %s."
 	RetriedAlready = "Nothing was done, because the delivery has changed since this form was shown. Reload the page."
 
 	CauseDeliveryHeld = "Waiting: %s."
 	HeldEarlier       = "an earlier event of the same order must be delivered first"
 	HeldPaused        = "the webhook is paused"
 	HeldDown          = "the server has accepted no deliveries since %s"
+	HeldGone          = "the webhook is disabled, because the server responded with 410 (Gone)"
 	RemedyHeldEarlier = "It is sent as soon as the earlier event is delivered or has failed."
 	RemedyHeldPaused  = "It is sent when the webhook is resumed."
-	RemedyHeldDown    = "It is sent as soon as the server accepts deliveries again. Waiting uses none of its 6 " +
+	RemedyHeldDown    = "It is sent as soon as the server accepts deliveries again. Waiting uses none of its %d " +
 		"attempts."
 	DetailLast  = "The latest attempt failed: %s."
 	FailureText = "%s (%s)"
 	FieldError  = "%s (field %s)"
 	NoteEarlier = "waiting for an earlier event"
 	NotePaused  = "webhook paused"
+	NoteGone    = "webhook disabled"
 	NoteDown    = "server accepts no deliveries"
 
 	CauseItemEverywhere = "Customers can order the item on %s."

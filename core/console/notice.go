@@ -100,7 +100,9 @@ type UnroutedEvents struct {
 	EventType core.EventType
 	Count     int // of the last day or so
 	At        time.Time
-	Webhook   int64 // a disabled one of the type; 0: there is none
+	Webhook   int64 // of the type, the one paused or disabled last; 0: there is none
+	// DisabledReason is why the hub disabled the webhook; "" if it did not.
+	DisabledReason string
 }
 
 // Throttled is a throttle that blocks the business, or did recently.

@@ -64,12 +64,15 @@ type DeliveryRecord struct {
 	EventType             core.EventType
 	Reference             string
 	OrderID               int64 // the order of the event; 0: none or unknown
+	Test                  bool  // a sample event, sent on request
 	WebhookID             int64 // 0: to the callback_url of a request
 	URL                   string
 	State                 State
 	HeldReason            HeldReason // of a held one
 	HeldMessage           string     // the same in plain words
 	HeldSince             time.Time  // of EndpointDown
+	WebhookOff            bool       // its webhook is paused or disabled
+	DisabledReason        string     // why the hub disabled its webhook; "" if it did not
 	Attempts              int
 	AttemptsBeforeRestart int // attempts of a pending or held one before its schedule was restarted by hand
 	CreatedAt             time.Time
@@ -82,6 +85,9 @@ type DeliveryRecord struct {
 	TraceID               string // the trace of the event's cause; "": none
 	ProblemID             int64  // the problem of a failed one; 0: none
 }
+
+// CanResend reports whether the delivery can be sent now.
+func (d DeliveryRecord) CanResend() bool { return d.HeldReason != EarlierEvent && !d.WebhookOff }
 
 // AttemptRecord is a recorded attempt.
 type AttemptRecord struct {

@@ -1,19 +1,21 @@
 -- name: unrouted_events
--- The event types with unrouted events and without an active webhook, the latest first.
+-- The event types with unrouted events and without an active webhook, the latest first. The webhook is the one that
+-- was paused or disabled last.
 SELECT
     unrouted.business_id AS business,
     unrouted.event_type,
     unrouted.count,
     unrouted.at,
-    coalesce(
-        (
-            SELECT min(id)
-            FROM webhooks webhook
-            WHERE webhook.business_id = unrouted.business_id AND webhook.event_type = unrouted.event_type
-        ),
-        0
-    ) AS webhook
+    coalesce(latest.id, 0) AS webhook,
+    coalesce(latest.disabled_reason, '') AS disabled_reason
 FROM unrouted_events unrouted
+LEFT JOIN LATERAL (
+    SELECT webhook.id, webhook.disabled_reason
+    FROM webhooks webhook
+    WHERE webhook.business_id = unrouted.business_id AND webhook.event_type = unrouted.event_type
+    ORDER BY webhook.updated_at DESC, webhook.id DESC
+    LIMIT 1
+) latest ON true
 WHERE unrouted.business_id = ANY (?businesses)
     AND unrouted.at >= ?since
     AND unrouted.event_type <> ?except

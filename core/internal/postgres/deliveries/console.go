@@ -30,6 +30,12 @@ func (q Store) ResendDeliveries(ctx context.Context, business core.BusinessID, i
 			if errors.Is(err, sql.ErrNoRows) {
 				return errNoDelivery
 			}
+			if errors.Is(err, errWebhookOff) { // in the words of the console
+				err = core.Errorf(core.Conflict, "its webhook is paused or disabled: resume the webhook first")
+			}
+			if core.CodeOf(err) == core.Conflict {
+				return core.Errorf(core.Conflict, "delivery %s cannot be sent now, because %s", id, err)
+			}
 			if err != nil {
 				return err
 			}

@@ -24,6 +24,7 @@ type recordRow struct {
 	EventType     core.EventType     `bun:"event_type"`
 	Reference     string             `bun:"reference"`
 	OrderID       int64              `bun:"order_id"`
+	Test          bool               `bun:"test"`
 	WebhookID     int64              `bun:"webhook_id"`
 	URL           string             `bun:"url"`
 	State         webhook.State      `bun:"state"`
@@ -35,6 +36,7 @@ type recordRow struct {
 	LastError     string             `bun:"last_error"`
 	LastClass     webhook.ErrorClass `bun:"last_class"`
 	SwitchedOn    bool               `bun:"switched_on"` // of its subscription, if any
+	Disabled      string             `bun:"disabled"`    // why the hub disabled it
 	Blocked       bool               `bun:"blocked"`
 	Health        healthRow          `bun:"embed:health_"`
 	Trace         core.Trace         `bun:"trace"`
@@ -45,27 +47,30 @@ func (r recordRow) record() webhook.DeliveryRecord {
 	var reason webhook.HeldReason
 	because, since := "", time.Time{}
 	if r.State == webhook.Held {
-		reason, because, since = heldReason(r.SwitchedOn, r.Blocked, r.Health.health())
+		reason, because, since = r.heldReason()
 	}
 	return webhook.DeliveryRecord{
 		HeldReason: reason, HeldMessage: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
 		EventType: r.EventType,
-		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
+		Reference: r.Reference, OrderID: r.OrderID, Test: r.Test, WebhookID: r.WebhookID, URL: r.URL,
 		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID),
 		NextAttempt: r.DueAt.Time,
 		FinishedAt:  r.FinishedAt.Time,
 		LastStatus:  r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
-		ProblemID: r.ProblemID,
+		ProblemID: r.ProblemID, WebhookOff: !r.SwitchedOn, DisabledReason: r.Disabled,
 	}
 }
 
 // heldReason returns the reason why a delivery is held, its text, and its start if known.
-func heldReason(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
+func (r recordRow) heldReason() (webhook.HeldReason, string, time.Time) {
+	h := r.Health.health()
 	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
-	case waits:
+	case r.Blocked:
 		return webhook.EarlierEvent, "an earlier event of the same order is not delivered yet", time.Time{}
-	case !switchedOn:
+	case r.Disabled != "":
+		return webhook.WebhookPaused, "the webhook is disabled: " + r.Disabled, time.Time{}
+	case !r.SwitchedOn:
 		return webhook.WebhookPaused, "the webhook is paused", time.Time{}
 	case h.Status == 0:
 		return webhook.EndpointDown,
@@ -109,6 +114,8 @@ func (q Store) Get(ctx context.Context, business core.BusinessID,
 	attempts, err := q.attempts(ctx, business, id)
 	return d, attempts, err
 }
+
+var errWebhookOff = core.Errorf(core.Conflict, "the webhook is disabled: enable it to send its deliveries")
 
 var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
 
@@ -259,7 +266,7 @@ func (q Store) requireActive(ctx context.Context, tx bun.Conn, business core.Bus
 	err := tx.QueryRowContext(ctx, `SELECT active FROM webhooks WHERE business_id = ? AND id = ? FOR SHARE`, business,
 		webhookID).Scan(&active)
 	if err == nil && !active {
-		return core.Errorf(core.Conflict, "the webhook is disabled: enable it to send its deliveries")
+		return errWebhookOff
 	}
 	return err
 }

@@ -34,6 +34,7 @@ SELECT
     coalesce(event.reference, '') AS reference,
     coalesce(event.trace, '') AS trace,
     coalesce(event.order_id, 0) AS order_id,
+    coalesce(event.test, false) AS test,
     coalesce(delivery.webhook_id, 0) AS webhook_id,
     coalesce(nullif(delivery.url, ''), webhook.url, '') AS url,
     delivery.state,
@@ -45,6 +46,7 @@ SELECT
     coalesce(attempt.error, '') AS last_error,
     coalesce(attempt.error_class, '') AS last_class,
     coalesce(webhook.active, true) AS switched_on,
+    CASE WHEN webhook.active THEN '' ELSE coalesce(webhook.disabled_reason, '') END AS disabled,
     delivery.blocked,
     coalesce(circuit.since, 'epoch') AS health_since,
     coalesce(circuit.status, 0) AS health_status,
@@ -96,7 +98,7 @@ FROM (
     )
 ) delivery
 LEFT JOIN LATERAL (
-    SELECT reference, trace, order_id
+    SELECT reference, trace, order_id, test
     FROM events
     WHERE id = delivery.event_id AND business_id = delivery.business_id
     LIMIT 1
