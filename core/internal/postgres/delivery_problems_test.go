@@ -184,7 +184,8 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 		return c.queue.SetProblemState(ctx, c.business, p.ID, console.ProblemTransition{From: from, To: to}, change)
 	}
 	require.NoError(t, set(console.ProblemOpen, console.ProblemAcknowledged))
-	require.Equal(t, core.Conflict, core.CodeOf(set(console.ProblemOpen, console.ProblemResolved)), "it has changed")
+	require.EqualError(t, set(console.ProblemOpen, console.ProblemResolved),
+		"nothing was done, because the problem has changed: reload the page")
 	require.NoError(t, set(console.ProblemAcknowledged, console.ProblemResolved))
 	require.Empty(t, c.problems(console.ProblemFilter{
 		States: []console.ProblemState{console.ProblemOpen, console.ProblemAcknowledged}}))

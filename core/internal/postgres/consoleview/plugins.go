@@ -61,7 +61,7 @@ func (c Store) RequestPluginAction(ctx context.Context, id string, action consol
 		case action == console.DisablePlugin:
 			after = false
 			if !before {
-				return core.Errorf(core.Conflict, "the plugin is already disabled: this page shows its current state")
+				return core.Errorf(core.Conflict, "nothing was done, because the plugin has changed: reload the page")
 			}
 		case action != console.EnablePlugin && !before:
 			return core.Errorf(core.Conflict, "the plugin is disabled: enable it first")

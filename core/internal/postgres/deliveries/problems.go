@@ -77,7 +77,8 @@ func (q Store) SetProblemState(ctx context.Context, business core.BusinessID, id
 	transition console.ProblemTransition, change access.Change) error {
 	return q.changeProblem(ctx, business, id, change, func(tx bun.Conn, p console.Problem) (was, is fields, err error) {
 		if p.State != transition.From {
-			return nil, nil, core.Errorf(core.Conflict, "the problem has changed: this page shows its current state")
+			return nil, nil, core.Errorf(core.Conflict,
+				"nothing was done, because the problem has changed: reload the page")
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE problems SET state = ?0, changed_by = ?1, changed_at = ?2,
 				reopened_at = CASE WHEN ?0 = 'resolved' THEN NULL ELSE reopened_at END

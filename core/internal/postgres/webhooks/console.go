@@ -23,7 +23,7 @@ func (w Store) SwitchWebhook(ctx context.Context, business core.BusinessID, id i
 			return err
 		}
 		if sub.Active == active {
-			return core.Errorf(core.Conflict, "the webhook has changed: this page shows its current state")
+			return core.Errorf(core.Conflict, "nothing was done, because the webhook has changed: reload the page")
 		}
 		change.Object = fmt.Sprintf("webhook/%d", id)
 		change.Before, change.After = map[string]any{"active": sub.Active}, map[string]any{"active": active}
@@ -55,10 +55,6 @@ func (w Store) ChangeWebhook(ctx context.Context, business core.BusinessID, id i
 		if err := input.Apply(&sub, w.db.Clock().Now()); err != nil {
 			return err
 		}
-		if err := w.write(ctx, tx, before, sub); err != nil {
-			return err
-		}
-		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), auditEntry(before), auditEntry(sub)
-		return audit.Record(ctx, w.db, tx, change)
+		return w.change(ctx, tx, change, before, sub)
 	})
 }

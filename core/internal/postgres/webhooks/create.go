@@ -96,7 +96,7 @@ func (w Store) upsert(ctx context.Context, tx bun.Conn, actor string, existing *
 		if err != nil {
 			return sub, err
 		}
-		return sub, w.change(ctx, tx, actor, before, sub)
+		return sub, w.change(ctx, tx, update(sub.Business, actor), before, sub)
 	}
 	sub, err := decide(nil)
 	if err != nil {

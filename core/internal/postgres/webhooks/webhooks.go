@@ -84,13 +84,19 @@ func (w Store) Change(ctx context.Context, business core.BusinessID, actor strin
 		if err := decide(&sub); err != nil {
 			return err
 		}
-		return w.change(ctx, tx, actor, before, sub)
+		return w.change(ctx, tx, update(business, actor), before, sub)
 	})
+}
+
+// update is the change of a subscription by the API.
+func update(business core.BusinessID, actor string) access.Change {
+	return access.Change{Business: business, Actor: actor, Action: "webhook.update"}
 }
 
 // change stores a changed subscription and its audit entry. It does nothing if nothing differs, because many POS
 // repeat their subscriptions, and a change resets the circuit.
-func (w Store) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
+func (w Store) change(ctx context.Context, tx bun.Conn, change access.Change,
+	before, after webhook.Subscription) error {
 	same := after
 	if same.UpdatedAt = before.UpdatedAt; reflect.DeepEqual(before, same) {
 		return nil
@@ -102,9 +108,8 @@ func (w Store) change(ctx context.Context, tx bun.Conn, actor string, before, af
 	if !maps.Equal(before.Headers, after.Headers) {
 		is["header_values"] = "changed"
 	}
-	return audit.Record(ctx, w.db, tx,
-		access.Change{Business: after.Business, Actor: actor, Action: "webhook.update",
-			Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
+	change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", after.ID), was, is
+	return audit.Record(ctx, w.db, tx, change)
 }
 
 // headerNames returns the sorted names of a subscription's headers.
