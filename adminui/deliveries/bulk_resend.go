@@ -100,7 +100,7 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 	}
 	head := shell.Head{Title: text.BulkResendTitle,
 		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
-	ShowChanged(c, &head, problem)
+	ShowChanged(c, &head, &button, problem)
 	return v.Show(c, head, bulkResendPage(facts, button, counted.Count > 0))
 }
 

@@ -80,10 +80,12 @@ func (s Snapshot) Changed(count int) string {
 	return fmt.Sprintf(text.BulkResendChanged, s.Number(), ui.Number(count))
 }
 
-// ShowChanged adds to a page what Changed said. The response is a conflict, unless it said nothing.
-func ShowChanged(c *fiber.Ctx, head *shell.Head, changed string) {
+// ShowChanged adds to a page what Changed said, and to its button the submitted reason. The response is a conflict,
+// unless it said nothing.
+func ShowChanged(c *fiber.Ctx, head *shell.Head, button *ui.Button, changed string) {
 	if changed != "" {
 		c.Status(http.StatusConflict)
+		button.Reason = shell.Field(c, "why")
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: changed}}
 	}
 }

@@ -77,12 +77,13 @@ func (p Pages) PreviewRestore(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	return p.showRestore(c, v, r)
+	return p.showRestore(c, v, r, "")
 }
 
-func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration) error {
+func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration, reason string) error {
 	view := differenceOf(r.difference, "", v.Business.Currency)
 	button := ui.Button{Label: text.RestoreDo, Token: v.Token(), ReasonLabel: text.Why, Help: text.RestoreSay,
+		Reason: reason,
 		Action: restoreLink(v, r.revision.ID, v.Query.Get("at")),
 		Hidden: []ui.Option{{Label: "state", Value: r.state()}}}
 	head := shell.Head{Title: fmt.Sprintf(text.RestoreTitle, view.ref),
@@ -122,7 +123,7 @@ func (p Pages) QueueRestore(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	if shell.Field(c, "state") != r.state() {
 		c.Status(http.StatusConflict)
-		return p.showRestore(c, v, r)
+		return p.showRestore(c, v, r, shell.Field(c, "why"))
 	}
 	change := v.Change(c, "menu.restore")
 	change.After = map[string]any{"revision": r.revision.ID.String(), "entity": r.difference.Entity,

@@ -55,6 +55,7 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 	head := shell.Head{Title: text.RollbackTitle, Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
+		button.Reason = shell.Field(c, "why")
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
 	return v.Show(c, head, rollbackPage(facts, button, preview.Count() > 0))

@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"time"
 
@@ -101,10 +102,11 @@ func (p Pages) notifyAllButtons(ctx context.Context, v *shell.PageContext) ([]ui
 	}
 	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/send/"), ReasonLabel: text.Why,
 		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(pending.Count, text.OneOrder, text.Orders_),
-			v.At(pending.First).Exact())}}, nil
+			v.At(pending.First).Exact()), Hidden: []ui.Option{{Label: "count", Value: fmt.Sprint(pending.Count)}}}}, nil
 }
 
-// NotifyAll sends today's orders that no webhook received, as an order retry from the first to the last.
+// NotifyAll sends today's orders that no webhook received, as an order retry from the first to the last. If their
+// number is not the one that the form has shown, it shows the new one instead.
 func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
 	pending, err := p.unnotified(c.UserContext(), v)
 	if err != nil {
@@ -112,6 +114,11 @@ func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	if pending.Count == 0 {
 		return core.Errorf(core.Conflict, text.SendOrdersNone)
+	}
+	if counted := shell.Field(c, "count"); counted != fmt.Sprint(pending.Count) {
+		v.Query = url.Values{"state": {Unnotified}}
+		return v.Redisplay(c, core.Errorf(core.Conflict, text.SendOrdersOld, counted,
+			cause.CappedNumber(pending.Count)), v.Link("orders/"), p.List)
 	}
 	change := v.Change(c, "order.send")
 	change.After = map[string]any{"count": pending.Count, "from": pending.First, "to": pending.Last}

@@ -125,7 +125,7 @@ func (p Pages) showResend(c *fiber.Ctx, v *shell.PageContext, problem console.Pr
 	button := counted.Button(v, pathOf(problem)+"resend/", text.ProblemResendHelp)
 	head := shell.Head{Title: text.ProblemResendHead, Note: fmt.Sprintf(text.ProblemN, problem.ID),
 		Parent: ui.Link{Href: pathOf(problem), Label: problem.Server}}
-	deliveries.ShowChanged(c, &head, changed)
+	deliveries.ShowChanged(c, &head, &button, changed)
 	return v.Show(c, head, resendPage(targetTable(v, targets), button, counted.Count > 0))
 }
 

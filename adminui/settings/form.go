@@ -100,11 +100,11 @@ func (f formView) withInput(value func(string) string, problem string) formView 
 	return f
 }
 
-// Save stores the whole form or nothing. An invalid form is shown again with its values.
+// Save stores the whole form or nothing. An invalid or outdated form is shown again with its values.
 func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
-	if core.CodeOf(err) == core.Invalid {
+	if code := core.CodeOf(err); code == core.Invalid || code == core.Conflict {
 		problem := v.ErrorMessage(c, err)
 		return p.showPlatform(c, v, typed("name"), func(f formView) formView { return f.withInput(typed, problem) })
 	}

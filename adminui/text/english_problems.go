@@ -33,6 +33,7 @@ const (
 	SendOrders     = "Send today's orders"
 	SendOrdersHelp = "This sends %s of today to the active webhooks for order_placed. Like an order retry since " +
 		"%s, it also sends later orders that no webhook has accepted."
+	SendOrdersOld  = "Nothing was done. There were %s of these orders, and now there are %s. Confirm again."
 	SendOrdersNone = "Nothing was done, because every order of today was sent."
 
 	ClosedHere = "Closed on platforms"

@@ -202,10 +202,18 @@ type Button struct {
 	Reason  string // as submitted with a rejected form
 }
 
+// NotBlank is the pattern of a reason: a browser does not send one without letters, which the hub would reject.
+const NotBlank = `.*\S.*`
+
+// versionFields are hidden fields with a state that a form has shown. It may have changed since.
+var versionFields = []string{"seen", "count"}
+
 // Matches reports whether a form submitted to a URL is that of this button.
 func (b Button) Matches(address string, value func(name string) string) bool {
 	return b.Action == address &&
-		!slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
+		!slices.ContainsFunc(b.Hidden, func(h Option) bool {
+			return !slices.Contains(versionFields, h.Name()) && value(h.Name()) != h.Value
+		})
 }
 
 // WithProblem returns the button with its rejected form open and filled in.

@@ -3,6 +3,7 @@ package hub
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -82,7 +83,8 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, cancelled), `{"new_status":"Cancelled"}`)
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
 	send := func() apiResponse {
-		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/send/"), withReason(nil))
+		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/send/"),
+			withReason(url.Values{"count": {"2"}}))
 	}
 	const notReceived, button = "The POS has not received 2 orders, the last of", "Send today&#39;s orders"
 	require.Contains(t, page(""), notReceived)
