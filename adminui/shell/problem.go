@@ -9,17 +9,8 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/problem"
 )
-
-// statuses are the HTTP statuses of error pages.
-var statuses = map[core.Code]int{
-	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized,
-	core.Forbidden: http.StatusForbidden,
-	core.NotFound:  http.StatusNotFound, core.Conflict: http.StatusConflict,
-	core.TooLarge:         http.StatusRequestEntityTooLarge,
-	core.UnsupportedMedia: http.StatusUnsupportedMediaType,
-	core.Throttled:        http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
-}
 
 // problems are the messages of access errors.
 var problems = map[*core.Error]string{
@@ -39,14 +30,14 @@ var problems = map[*core.Error]string{
 func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
 	var coded *core.Error
-	if errors.As(err, &coded) && statuses[coded.Code] != 0 {
+	if errors.As(err, &coded) && coded.Code != core.Internal {
 		if coded.Cause != nil {
 			s.Log.Warn("console request rejected", "request", id, "path", c.Path(), "error", err)
 		}
 		if message := problems[coded]; message != "" {
-			return statuses[coded.Code], message
+			return problem.Status(coded.Code), message
 		}
-		return statuses[coded.Code], coded.Message
+		return problem.Status(coded.Code), coded.Message
 	}
 	if core.IsDatabaseUnavailable(err) {
 		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",

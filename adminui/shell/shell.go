@@ -219,14 +219,14 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	inbound.MarkAuthenticated(c.Context().Conn())
 	query, err := url.ParseQuery(string(c.Request().URI().QueryString()))
 	if err != nil {
-		query = url.Values{}
+		err = core.Errorf(core.Invalid, text.FilterWrong)
 	}
 	v := &PageContext{User: user, Zone: time.UTC, local: time.UTC, Now: s.Clock.Now(), look: lookOf(c),
 		UTC:  zonePreference.of(c) != "",
 		Path: strings.Clone(c.Path()), Query: query, session: token, shell: s}
 	v.Done = s.doneMessage(query.Get("done"))
 	delete(query, "done")
-	return v, nil
+	return v, err
 }
 
 // switcherShown bounds the businesses in the switcher.

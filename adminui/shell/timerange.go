@@ -48,7 +48,8 @@ func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 	}
 	for name, into := range map[string]*time.Time{"from": &r.From, "to": &r.To} {
 		if value := field(name); value != "" {
-			if *into, err = time.ParseInLocation(ui.MomentLayout, value, zone); err != nil {
+			*into, err = time.ParseInLocation(ui.MomentLayout, value, zone)
+			if err != nil || into.Year() < 1970 { // ids have no earlier times
 				return r, core.Errorf(core.Invalid, text.FilterMoment, value)
 			}
 		}

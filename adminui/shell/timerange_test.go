@@ -35,7 +35,7 @@ func TestTimeRangesFollowTheZone(t *testing.T) {
 		require.Equal(t, want.Preset, got.Preset, query)
 	}
 	for _, query := range []string{"when=2h", "from=yesterday", "to=12:00",
-		"from=2026-11-01T03:00&to=2026-11-01T03:00"} {
+		"from=0000-01-01T00:00", "to=1969-12-31T23:59", "from=2026-11-01T03:00&to=2026-11-01T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
 		_, err = ParseTimeRange(values.Get, now, zone, AnyTime)

@@ -1,0 +1,102 @@
+package adminui_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+)
+
+// hiddenOf returns the hidden fields of the last form of a page, with a reason.
+func hiddenOf(page string) url.Values {
+	form := url.Values{"why": {"as agreed by phone"}}
+	for _, found := range hiddenPattern.FindAllStringSubmatch(page, -1) {
+		form.Set(found[1], found[2])
+	}
+	return form
+}
+
+func TestOutdatedConfirmationKeepsItsReason(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	revision := func(n int) string { return "b/7/history/" + revisionIDs[n].String() + "/" }
+	for page, shown := range map[string]string{"b/7/deliveries/resend/": "count", "b/7/problems/31/resend/": "count",
+		revision(1) + "rollback/": "latest", revision(0) + "restore/?at=0": "state"} {
+		at := base + shell.Root + page
+		_, body := getPage(t, client, at)
+		form := hiddenOf(body)
+		require.True(t, form.Has(shown), page)
+		form.Set(shown, "99")
+		response, body := postForm(t, client, at, at, form)
+		assert.Equal(t, http.StatusConflict, response.StatusCode, page)
+		assert.Contains(t, body, `value="as agreed by phone"`, page)
+	}
+	assert.Empty(t, f.done)
+}
+
+func TestOutdatedPlatformFormKeepsItsInput(t *testing.T) {
+	f := fullHub()
+	f.refused = core.Errorf(core.Conflict, "the platform has changed meanwhile")
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.Root + "b/7/settings/platform/?name=tasty-eats"
+	_, page := getPage(t, client, at)
+	response, page := postForm(t, client, at, at,
+		url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "name": {"tasty-eats"},
+			"served_by": {"aggregator-a"}, "settings": {`{"nutrition":true}`}, "why": {"A new shop."}})
+	assert.Equal(t, http.StatusConflict, response.StatusCode)
+	for _, kept := range []string{`{&#34;nutrition&#34;:true}</textarea>`, `value="A new shop."`,
+		"the platform has changed meanwhile"} {
+		assert.Contains(t, page, kept)
+	}
+}
+
+func TestSendingTodaysOrdersExpectsTheNumberShown(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.Root + "b/7/orders/?state=not_received"
+	_, page := getPage(t, client, at)
+	require.Contains(t, page, "Send today&#39;s orders")
+	form := url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "why": {"the POS is back"}, "count": {"12"}}
+	f.notices.Unnotified[0].Count = 15
+	send := base + shell.Root + "b/7/orders/send/"
+	response, page := postForm(t, client, at, send, form)
+	require.Equal(t, http.StatusConflict, response.StatusCode)
+	require.Contains(t, page, "There were 12 of these orders, and now there are 15.")
+	require.Contains(t, page, `value="the POS is back"`)
+	require.Contains(t, page, `name="count" value="15"`)
+	require.Empty(t, f.done)
+	form.Set("count", "15")
+	response, _ = postForm(t, client, at, send, form)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Len(t, f.done, 1)
+}
+
+func TestReasonOfBlanksIsRejectedByTheBrowser(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	client := adminClient(t, base)
+	for _, page := range []string{"b/7/deliveries/", "b/7/webhooks/3/", "b/7/settings/platform/?name=tasty-eats"} {
+		_, body := getPage(t, client, base+shell.Root+page)
+		assert.Regexp(t, `name="why"[^>]* pattern="\.\*\\S\.\*"`, body, page)
+		assert.NotRegexp(t, `name="why"( (value|maxlength)="[^"]*")* required`, body, page)
+	}
+}
+
+func TestMalformedQueryIsRejected(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	status, body := getPage(t, client, base+shell.Root+"b/7/deliveries/?webhook=3;state=failed")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, body, "The filter is not valid")
+	f.broken = core.Errorf(core.TooSlow, "the request did not arrive in time")
+	status, _ = getPage(t, client, base+shell.Root+"b/7/deliveries/")
+	require.Equal(t, http.StatusRequestTimeout, status, "each code has its status")
+}
