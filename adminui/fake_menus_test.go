@@ -121,7 +121,7 @@ func (p menuHistory) PreviewRollback(_ context.Context, _ core.BusinessID, to co
 
 func (f *fake) MonitoringRules(context.Context, core.BusinessID) (w console.MonitoringRules, err error) {
 	if len(f.jobs) > 0 {
-		err = w.SetAckWithin("5m")
+		err = w.SetAckWithin("ack", "5m")
 	}
 	return w, err
 }

@@ -52,11 +52,11 @@ func (p Pages) SetMonitoring(c *fiber.Ctx, v *shell.PageContext) error {
 		if field("seen") != monitoringVersion(*w) {
 			return core.Errorf(core.Conflict, text.MonitoringConflict)
 		}
-		if err := w.SetAckWithin(field("ack")); err != nil {
+		if err := w.SetAckWithin(text.AckWithin, field("ack")); err != nil {
 			return err
 		}
 		w.CloseSilent = field("close") == "true"
-		return w.SetSilentAfter(field("silent"))
+		return w.SetSilentAfter(text.SilentAfter, field("silent"))
 	}, v.Change(c, "business.watch"))
 	if err != nil {
 		return v.Redisplay(c, err, v.Link("settings/"), p.List)

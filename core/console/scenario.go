@@ -46,17 +46,17 @@ func (s Scenario) Check() error {
 	case s.Store == "":
 		return core.Errorf(core.Invalid, "store is required")
 	case s.Rate < 0 || s.Rate > MaxRate || s.Kind == "rush" && s.Rate == 0:
-		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 for a rush", MaxRate)
+		return core.Errorf(core.Invalid, "orders a second must be from 0 to %d, and above 0 for a rush", MaxRate)
 	case s.Count < 1 || s.Count > maxCount:
-		return core.Errorf(core.Invalid, "count must be from 1 to %d", maxCount)
+		return core.Errorf(core.Invalid, "orders must be from 1 to %d", maxCount)
 	case s.Locations < 0 || s.Locations > MaxLocations:
-		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxLocations)
+		return core.Errorf(core.Invalid, "locations that each rider sends must be from 0 to %d", MaxLocations)
 	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Locations+riderUpdates)*s.Step > MaxRide:
 		return core.Errorf(core.Invalid,
-			"step is too long: %d places take %d steps, at most %s in total", s.Locations,
+			"seconds between two moves must be fewer: %d locations take %d moves, at most %s in total", s.Locations,
 			s.Locations+riderUpdates, MaxRide)
 	case s.Kind == "cancel" && !(s.CancelShare > 0 && s.CancelShare <= 1):
-		return core.Errorf(core.Invalid, "share must be above 0, up to 1")
+		return core.Errorf(core.Invalid, "cancelled orders must be above 0 and at most 100 percent")
 	}
 	return nil
 }

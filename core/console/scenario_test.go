@@ -21,15 +21,15 @@ func TestScenariosAreBounded(t *testing.T) {
 		require.NoError(t, valid.Check(), valid)
 	}
 	for message, invalid := range map[string]console.Scenario{
-		"kind must be":                {Kind: "riot", Store: "S-1", Count: 1},
-		"store is required":           {Kind: "order", Count: 1},
-		"count must be from 1 to 500": {Kind: "rider", Store: "S-1", Count: 501},
-		"count must be from 1 to 60":  {Kind: "rush", Store: "S-1", Count: 61, Rate: 1},
-		"share must be":               {Kind: "cancel", Store: "S-1", Count: 1, CancelShare: 1.5},
-		"places must be":              {Kind: "rider", Store: "S-1", Count: 1, Locations: 501},
-		"step is too long":            {Kind: "rider", Store: "S-1", Count: 1, Locations: 5, Step: 7 * time.Second},
-		"above 0 for a rush":          {Kind: "rush", Store: "S-1", Count: 1},
-		"from 0 to 200":               {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
+		"kind must be":                 {Kind: "riot", Store: "S-1", Count: 1},
+		"store is required":            {Kind: "order", Count: 1},
+		"orders must be from 1 to 500": {Kind: "rider", Store: "S-1", Count: 501},
+		"orders must be from 1 to 60":  {Kind: "rush", Store: "S-1", Count: 61, Rate: 1},
+		"at most 100 percent":          {Kind: "cancel", Store: "S-1", Count: 1, CancelShare: 1.5},
+		"each rider sends must be":     {Kind: "rider", Store: "S-1", Count: 1, Locations: 501},
+		"between two moves must be":    {Kind: "rider", Store: "S-1", Count: 1, Locations: 5, Step: 7 * time.Second},
+		"above 0 for a rush":           {Kind: "rush", Store: "S-1", Count: 1},
+		"from 0 to 200":                {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
 	} {
 		err := invalid.Check()
 		require.ErrorContains(t, err, message)

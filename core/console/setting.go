@@ -71,24 +71,25 @@ const (
 	minSilence, maxSilence = time.Minute, 7 * 24 * time.Hour
 )
 
-// SetAckWithin parses a duration such as 5m, 0 or hub. It returns Invalid for any other text.
-func (w *MonitoringRules) SetAckWithin(text string) error {
-	return parseSpan(&w.AckWithin, "acknowledge-within", text, minAck, maxAck)
+// SetAckWithin parses a duration such as 5m, 0 or hub. It returns Invalid for any other text, with the name of its
+// field.
+func (w *MonitoringRules) SetAckWithin(field, text string) error {
+	return parseSpan(&w.AckWithin, field, text, minAck, maxAck)
 }
 
-// SetSilentAfter parses a duration such as 15m, 0 or hub. It returns Invalid for any other text.
-func (w *MonitoringRules) SetSilentAfter(text string) error {
-	return parseSpan(&w.SilentAfter, "pos-silent-after", text, minSilence, maxSilence)
+// SetSilentAfter is SetAckWithin for a duration such as 15m.
+func (w *MonitoringRules) SetSilentAfter(field, text string) error {
+	return parseSpan(&w.SilentAfter, field, text, minSilence, maxSilence)
 }
 
-func parseSpan(into **time.Duration, name, text string, shortest, longest time.Duration) error {
+func parseSpan(into **time.Duration, field, text string, shortest, longest time.Duration) error {
 	if text == HubDefault {
 		*into = nil
 		return nil
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value != 0 && (value < shortest || value > longest || value%time.Second != 0) {
-		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name,
+		return core.Errorf(core.Invalid, "%s: must be %s, 0 or whole seconds between %v and %v, such as 5m", field,
 			HubDefault, shortest, longest)
 	}
 	*into = &value

@@ -41,7 +41,7 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 		set().stdout)
 	wrong := set("--acknowledge-within", "soon")
 	require.Equal(t, 1, wrong.status)
-	require.Contains(t, wrong.stderr, "acknowledge-within must be")
+	require.Contains(t, wrong.stderr, "--acknowledge-within: must be")
 	wrong = set("--keep-personal-data", "soon")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, "keep-personal-data must be off")

@@ -90,10 +90,10 @@ func (c businessSet) change(action string) access.Change {
 
 func (c businessSet) applyTo(w *console.MonitoringRules) (err error) {
 	if c.AcknowledgeWithin != "" {
-		err = w.SetAckWithin(c.AcknowledgeWithin)
+		err = w.SetAckWithin("--acknowledge-within", c.AcknowledgeWithin)
 	}
 	if c.POSSilentAfter != "" {
-		err = errors.Join(err, w.SetSilentAfter(c.POSSilentAfter))
+		err = errors.Join(err, w.SetSilentAfter("--pos-silent-after", c.POSSilentAfter))
 	}
 	if c.CloseSilentStores != nil {
 		w.CloseSilent = *c.CloseSilentStores

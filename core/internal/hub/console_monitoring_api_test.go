@@ -32,7 +32,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	}
 	wrong := sam.post(t, action, form("soon", "hub", "true"))
 	require.Equal(t, http.StatusBadRequest, wrong.status)
-	require.Contains(t, wrong.text, "acknowledge-within must be")
+	require.Contains(t, wrong.text, "Report orders that are not acknowledged within: must be")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, action, form("3m", "0", "true")).status)
 	require.Equal(t, http.StatusConflict, sam.post(t, action, form("4m", "0", "true")).status,
 		"somebody was quicker: shown, not lost")

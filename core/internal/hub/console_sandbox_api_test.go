@@ -36,7 +36,7 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 		"Orders must be a number": form("count", "many"),
 		"Orders a second must be": form("rate", "NaN"),
 		"Seed must be a number":   form("seed", "-1"),
-		"count must be from 1":    form("count", "501"),
+		"orders must be from 1":   form("count", "501"),
 		"kind must be order":      form("kind", "riot"),
 		"Enter a short reason":    form("why", " "),
 	} {

@@ -74,7 +74,7 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	require.ErrorContains(t, play(hubtest.Business(t, s.hub.db).ID, rush), "not in test mode")
 	require.ErrorContains(t, play(s.tenant.ID, console.Scenario{Kind: "order", Store: "s9", Count: 1}), `no store "s9"`)
 	require.ErrorContains(t, play(s.tenant.ID, console.Scenario{Kind: "order", Store: "s1", Count: 501}),
-		"count must be")
+		"orders must be")
 	slow := console.Scenario{Kind: "order", Store: "s1", Platform: "web", Count: 2, Rate: 0.001}
 	require.NoError(t, play(s.tenant.ID, slow), "after what could not be begun")
 	require.Equal(t, core.Conflict, core.CodeOf(play(s.tenant.ID, rush)), "one at a time")

@@ -33,11 +33,11 @@ func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ru
 	t.Helper()
 	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business,
 		func(w *console.MonitoringRules) error {
-			if err := w.SetAckWithin(rule.ack); err != nil {
+			if err := w.SetAckWithin("ack", rule.ack); err != nil {
 				return err
 			}
 			w.CloseSilent = rule.closes
-			return w.SetSilentAfter(rule.silent)
+			return w.SetSilentAfter("silent", rule.silent)
 		}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
