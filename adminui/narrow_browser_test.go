@@ -22,6 +22,8 @@ func TestNarrowListsFoldTheirFilters(t *testing.T) {
 		`[...document.querySelectorAll(".filtering-head span")].map((used) => used.innerText)`))
 	assert.Less(t, browsertest.Eval[float64](t, page, `document.querySelector("tbody tr").getBoundingClientRect().top`),
 		600.0, "the first row is on the first screen")
+	const sortable = `document.querySelector(".list thead a").checkVisibility()`
+	assert.False(t, browsertest.Eval[bool](t, page, sortable), "no hidden link has the focus")
 	browsertest.Eval[int](t, page, `(document.querySelector(".filtering-head").focus(), 0)`)
 	page.Do(t, chromedp.KeyEvent("\r"))
 	page.Wait(t, filterIsVisible)
@@ -29,6 +31,7 @@ func TestNarrowListsFoldTheirFilters(t *testing.T) {
 	for _, view := range browsertest.Views()[:2] {
 		wide := browser.Open(t, path, view)
 		assert.True(t, browsertest.Eval[bool](t, wide, filterIsVisible))
+		assert.True(t, browsertest.Eval[bool](t, wide, sortable))
 		assert.False(t, browsertest.Eval[bool](t, wide,
 			`document.querySelector(".filtering-head").checkVisibility()`), "a wide page has room")
 	}
