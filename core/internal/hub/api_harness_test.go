@@ -152,9 +152,9 @@ func (a *api) start(t *testing.T) {
 		cancel()
 		parts.Wait()
 		a.hub.tokens.Close()
-		a.hub.sender.Close()
-		a.hub.aggregatorSender.Close()
-		a.hub.menuSender.Close()
+		for _, sender := range a.hub.senders {
+			sender.Close()
+		}
 	})
 }
 

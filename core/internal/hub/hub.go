@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -60,7 +61,7 @@ type Hub struct {
 	server           *web.Server
 	connections      *inbound.Limiter // limits the connections to the server
 	guard            *webhook.Guard
-	sender           *webhook.Sender
+	senders          []*webhook.Sender // all that Run closes
 	engine           *webhook.Engine
 	runner           *job.Runner
 	waits            *job.Waiter // requests that wait for their jobs
@@ -71,12 +72,10 @@ type Hub struct {
 	aggregatorSender *webhook.Sender // to aggregators
 	tokens           *credential.Manager
 
-	membership *replicas.Membership // of the replicas that process work; nil without engines
-	timerSet   chan struct{}        // buffered, one element: a timer was set
-	timer      toggle.Timer         // re-enables items and stores
-	publisher  *publish.Engine
-	menuSender *webhook.Sender // of menus
-
+	membership   *replicas.Membership // of the replicas that process work; nil without engines
+	timerSet     chan struct{}        // buffered, one element: a timer was set
+	timer        toggle.Timer         // re-enables items and stores
+	publisher    *publish.Engine
 	keySetSender *webhook.Sender // of the key sets that verify callbacks
 
 	tally      console.AttemptCounter // delivery attempts, for the console
@@ -106,8 +105,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.buildWorker(m)
 	}
-	h.keySetSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
-		h.guard, db.Clock())
+	h.keySetSender = h.newSender(webhook.SenderConfig{KeepLimit: maxPluginResponse})
 	h.server = web.New(h.webConfig(m))
 	if slices.Contains(config.Roles, RoleConsole) {
 		h.console = h.newConsole()
@@ -122,9 +120,9 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 func (h *Hub) buildWorker(m *metrics) {
 	config, db, clock := h.config, h.db, h.db.Clock()
 	owner := core.NewID(clock.Now())
-	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
+	poster := h.newSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"})
 	h.engine = webhook.NewEngine(webhook.Config{Owner: owner, Lease: config.DeliveryLease, Tracer: config.Tracer},
-		webhook.Dependencies{Queue: deliveries.New(db), Poster: h.sender, Clock: clock,
+		webhook.Dependencies{Queue: deliveries.New(db), Poster: poster, Clock: clock,
 			Observer: observer{m, &h.tally, h.monitor}, Log: h.log})
 	outbox.UseStarter(db, h.engine)
 	source := menus.NewMenuSource(db)
@@ -294,14 +292,21 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	h.riders.Close()
 	stopWork()
 	parts.Wait()
-	h.keySetSender.Close()
-	if h.sender != nil {
+	if h.tokens != nil {
 		h.tokens.Close()
-		h.sender.Close()
-		h.aggregatorSender.Close()
-		h.menuSender.Close()
+	}
+	for _, sender := range h.senders {
+		sender.Close()
 	}
 	return err
+}
+
+// newSender returns a Sender that the hub closes when it ends.
+func (h *Hub) newSender(config webhook.SenderConfig) *webhook.Sender {
+	config.UserAgent = cmp.Or(config.UserAgent, "Servery/1")
+	sender := webhook.NewSender(config, h.guard, h.db.Clock())
+	h.senders = append(h.senders, sender)
+	return sender
 }
 
 // join makes this replica known to the others. The returned function ends that; call it after the engines have stopped.

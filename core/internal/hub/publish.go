@@ -19,15 +19,14 @@ const menuSendTimeout = 20 * time.Second
 // buildPublisher creates the engine that publishes menus.
 func (h *Hub) buildPublisher(owner core.ID, observer publish.Observer) {
 	config, clock := h.config, h.db.Clock()
-	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuSendTimeout,
-		KeepLimit: maxPluginResponse}, h.guard, clock)
+	sender := h.newSender(webhook.SenderConfig{ExchangeTimeout: menuSendTimeout, KeepLimit: maxPluginResponse})
 	limits := publish.Config{Owner: owner, MaxRenderings: config.Renderings}
 	h.publisher = publish.NewEngine(limits, publish.Dependencies{
 		Queue: publications.New(h.db), Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{
 			Host: config.Host, Source: menus.NewMenuSource(h.db), Calls: newCallStore(h.db),
-			Dispatcher: relay.Dispatcher{Sender: outbound{h.menuSender}, Tokens: h.tokens,
+			Dispatcher: relay.Dispatcher{Sender: outbound{sender}, Tokens: h.tokens,
 				Rates: platforms.NewRates(h.db), Clock: clock, Log: h.log}, Log: h.log,
 			SaveSteps: publications.New(h.db).SaveSteps,
 		},

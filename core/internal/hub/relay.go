@@ -46,8 +46,7 @@ const minCallLease = 32 * time.Second
 // buildTokens creates the sender of calls to aggregators, and the source of their access tokens.
 func (h *Hub) buildTokens() {
 	clock := h.db.Clock()
-	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
-		h.guard, clock)
+	h.aggregatorSender = h.newSender(webhook.SenderConfig{KeepLimit: maxPluginResponse})
 	h.tokens = &credential.Manager{Store: platforms.NewTokens(h.db), Platforms: h.config.Platforms,
 		Sender: outbound{h.aggregatorSender}, Clock: clock, Log: h.log}
 }
@@ -60,8 +59,7 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	desk := callback.Desk{Intake: h.intake, Orders: stored, FollowUps: h.followUps, Actions: orders.NewActions(h.db),
 		Outcomes: h.outcomes, Stores: platforms.NewCallers(h.db), Views: availability.New(h.db), Rejections: queue,
 		Log: h.log}
-	fetcher := webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ReadLimit: maxFetched,
-		KeepLimit: maxFetched}, h.guard, clock)
+	fetcher := h.newSender(webhook.SenderConfig{ReadLimit: maxFetched, KeepLimit: maxFetched})
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
 		Queue: poll.Queue{Queue: callback.Queue{Queue: queue, Orders: stored}, Polls: config.Host, Runs: runs},
 		Plugins: poll.Caller{Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host,
