@@ -28,8 +28,7 @@ type databaseClock struct {
 // replicas agree even if their machines do not.
 func (db *DB) Clock() core.Clock { return db.clock }
 
-// A difference below driftTolerance is noise. From minStep on, the database's clock was set, by
-// hand or by a failover.
+// A difference below driftTolerance is noise. From minStep on, the database's clock was set, by hand or by a failover.
 const (
 	driftTolerance = 5 * time.Millisecond
 	minStep        = time.Second
@@ -48,9 +47,8 @@ const staleClockPeriod = 5 * time.Minute
 // maxDeadlockRetries bounds the retries of applyStep after a deadlock.
 const maxDeadlockRetries = 5
 
-// SyncClock follows the database's clock. Call it at the start and periodically, because
-// clocks drift. If the clock was set, all due times move by the same amount, so that
-// nothing runs early or late.
+// SyncClock follows the database's clock. Call it at the start and periodically, because clocks drift. If the clock was
+// set, all due times move by the same amount, so that nothing runs early or late.
 func (db *DB) SyncClock(ctx context.Context) error {
 	db.time.setMu.Lock()
 	defer db.time.setMu.Unlock()
@@ -149,8 +147,7 @@ func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 	return off, nil
 }
 
-// applyStep moves the due times if the clock was set, unless another replica has
-// already done so.
+// applyStep moves the due times if the clock was set, unless another replica has already done so.
 func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 	known := db.time.epoch.Load()
 	wasSet, lock := off.Abs() > minStep && known != 0, ""

@@ -39,8 +39,7 @@ func (r CopyRow) Text(i int) string { return string(r[i]) }
 // Formatter formats arguments into statements for which the driver has no placeholders.
 var Formatter = schema.NewQueryGen(pgdialect.New())
 
-// CopyOut calls visit for each row of a query as it arrives. The row is valid only during
-// the call.
+// CopyOut calls visit for each row of a query as it arrives. The row is valid only during the call.
 func CopyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row CopyRow)) error {
 	rows := copyParser{visit: visit}
 	if _, err := pgdriver.CopyTo(ctx, conn, &rows,

@@ -14,9 +14,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// Listen calls the function of a channel for each notification, until the context ends. It also
-// calls each function with "" after every connect, because notifications are lost while the
-// connection is down.
+// Listen calls the function of a channel for each notification, until the context ends. It also calls each function
+// with "" after every connect, because notifications are lost while the connection is down.
 func (db *DB) Listen(ctx context.Context, channels map[string]func(payload string)) {
 	for ctx.Err() == nil {
 		if err := db.listenOnce(ctx, channels); err != nil && ctx.Err() == nil {

@@ -5,11 +5,11 @@
 // Each of the others holds the SQL of one capability. The file core/README.md lists them: a package imports only those
 // before it.
 //
-// Each exported method of these packages is one transaction. No transaction is open during
-// a call outside the database.
+// Each exported method of these packages is one transaction. No transaction is open during a call outside the database.
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -64,9 +64,7 @@ type DB struct {
 // Open connects and sets the clock from the database's. It waits for a server that is starting or
 // still read-only, until the context ends.
 func Open(ctx context.Context, config Config) (*DB, error) {
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	connector, err := newConnector(config)
 	if err != nil {
 		return nil, err
@@ -81,10 +79,8 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		return nil, err
 	}
 	config.keyed = false
-	size := config.Connections
-	if size == 0 {
-		size = max(16, 8*runtime.GOMAXPROCS(0)) // GOMAXPROCS respects a container's CPU limit
-	}
+	// GOMAXPROCS respects a container's CPU limit.
+	size := cmp.Or(config.Connections, max(16, 8*runtime.GOMAXPROCS(0)))
 	keyed, others := size/2, size-size/2
 	if size < minShared { // a tool, which needs few of either kind
 		keyed, others = size, size
@@ -173,9 +169,8 @@ func (db *DB) UseSealer(s *seal.Sealer) { db.sealer = s }
 // Close closes the states and all connections.
 func (db *DB) Close() error {
 	db.states.close()
-	err := errors.Join(db.keyed.Close(), db.bun.Close())
-	_ = db.probe.Close() // bun has closed the connector of both
-	return err
+	defer db.probe.Close() // which returns an error, because bun has closed the connector of both
+	return errors.Join(db.keyed.Close(), db.bun.Close())
 }
 
 // CloseConnections closes all connections at once. Running and later statements fail.
@@ -193,9 +188,8 @@ func (db *DB) PoolStats() sql.DBStats {
 	return stats
 }
 
-// InTx runs fn in a transaction on its own connection. It uses BEGIN and COMMIT statements,
-// because a sql.Tx locks its connection. A COPY on a dead connection would then wait
-// forever for that lock.
+// InTx runs fn in a transaction on its own connection. It uses BEGIN and COMMIT statements, because a sql.Tx locks its
+// connection. A COPY on a dead connection would then wait forever for that lock.
 func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	return inTx(ctx, db.bun, fn)
 }
@@ -231,8 +225,7 @@ func inTx(ctx context.Context, pool *bun.DB, fn func(tx bun.Conn) error) error {
 	return nil
 }
 
-// begin takes a working connection. Pooled connections may have died with the server; each
-// reports that once.
+// begin takes a working connection. Pooled connections may have died with the server; each reports that once.
 func begin(ctx context.Context, pool *bun.DB) (bun.Conn, error) {
 	for {
 		conn, err := pool.Conn(ctx)

@@ -13,12 +13,11 @@ import (
 
 // Queries are the SQL statements of a package's .sql files, by name.
 //
-// Each statement of a file follows a line "-- name: x". A file without such lines is one statement,
-// named like the file. Arguments are named, such as ?now; \? is an operator. A statement that
-// connections prepare declares the types of its arguments in lines "-- prepare: ids uuid[], now
-// timestamptz". Fill replaces an argument of the type "part" by SQL. A line "-- include: x" stands for
-// the text and the arguments of an earlier statement x. Comments are on separate lines and are not
-// sent.
+// Each statement of a file follows a line "-- name: x". A file without such lines is one statement, named like the
+// file. Arguments are named, such as ?now; \? is an operator. A statement that connections prepare declares the types
+// of its arguments in lines "-- prepare: ids uuid[], now timestamptz". Fill replaces an argument of the type "part" by
+// SQL. A line "-- include: x" stands for the text and the arguments of an earlier statement x. Comments are on separate
+// lines and are not sent.
 type Queries map[string]*Query
 
 // Query is a statement with named arguments.

@@ -13,9 +13,8 @@ import (
 // Tenant runs single statements as a role that sees the rows of one business only. A statement
 // without its business condition still finds no rows of other businesses.
 //
-// Role and business are set in the message and the transaction of the statement. This costs no
-// extra round trip, and the connection keeps neither. Without the role in the database, statements
-// run as the hub's own role.
+// Role and business are set in the message and the transaction of the statement. This costs no extra round trip, and
+// the connection keeps neither. Without the role in the database, statements run as the hub's own role.
 type Tenant struct {
 	*bun.DB
 	db       *DB

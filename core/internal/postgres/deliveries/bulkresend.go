@@ -16,8 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// selectorConditions returns the conditions that the row "delivery" of a table is selected and comes after
-// the cursor.
+// selectorConditions returns the conditions that the row "delivery" of a table is selected and comes after the cursor.
 func selectorConditions(business core.BusinessID, c webhook.Selector, after core.ID) (only postgres.Conditions) {
 	only.Add(true, `delivery.business_id = ? AND delivery.id > ?`, business, after)
 	if c.IDs != nil {
@@ -193,9 +192,8 @@ type resending struct {
 	manual   bool          // send them even if the circuit is open
 }
 
-// resend makes deliveries due now and returns the number of resent ones. An ended delivery is
-// requeued with its sequence number while its webhook is on and its event is stored. A waiting one
-// becomes due at once.
+// resend makes deliveries due now and returns the number of resent ones. An ended delivery is requeued with its
+// sequence number while its webhook is on and its event is stored. A waiting one becomes due at once.
 func (q Store) resend(ctx context.Context, tx bun.Conn, r resending) (int, error) {
 	var ended []endedRow
 	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{

@@ -21,9 +21,8 @@ import (
 const attemptColumns = `business_id, delivery_id, n, started_at, url, request_headers, status, error_class, error,
 	response_headers, response_body, dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
 
-// Finish records a batch of attempts and updates their deliveries. A success counts even
-// after its lease has expired. A failure counts only while the lease is held, because
-// otherwise another attempt follows.
+// Finish records a batch of attempts and updates their deliveries. A success counts even after its lease has expired. A
+// failure counts only while the lease is held, because otherwise another attempt follows.
 //
 // One result that the database rejects must not prevent the others from being recorded. The
 // batch is halved until that result is alone; it is then recorded without the response.

@@ -38,10 +38,7 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 // the rows of all earlier ones.
 func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
 	limit int) (last core.ID, err error) {
-	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
+	err = jobs.InTx(ctx, r.db, work, func(tx bun.Conn) error {
 		var ids []core.ID
 		if err := tx.NewRaw(`SELECT delivery_id FROM followed_resends
 			WHERE business_id = ? AND reference = ? AND delivery_id > ? AND state = ? ORDER BY delivery_id LIMIT ?`,

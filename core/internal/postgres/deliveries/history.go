@@ -171,9 +171,8 @@ func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.I
 const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers,
 	response_body, dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
 
-// Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery
-// starts at once. An ended one is requeued under the same webhook-id with a new schedule,
-// after earlier pending events of its order.
+// Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery starts at once. An ended
+// one is requeued under the same webhook-id with a new schedule, after earlier pending events of its order.
 //
 // It returns NotFound if the business has no such delivery. It returns Conflict while the
 // subscription is switched off or an earlier event of the order is pending.

@@ -26,10 +26,7 @@ func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{followe
 // because their receiver may already have the cancellation. Orders that no webhook accepted and no active one received
 // go to the webhooks that are active now.
 func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
-	return r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.InTx(ctx, r.db, work, func(tx bun.Conn) error {
 		if done, err := r.isSelected(ctx, tx, work); err != nil || done {
 			return err
 		}
@@ -119,9 +116,8 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 		"business_id, reference, delivery_id, order_id, state, prior_attempts, created")
 }
 
-// Tally records new responses and counts by order. An order counts as answered when every webhook
-// has responded. A delivery that can get no response any more has failed, because its webhook was
-// switched off or its event has expired.
+// Tally records new responses and counts by order. An order counts as answered when every webhook has responded. A
+// delivery that can get no response any more has failed, because its webhook was switched off or its event has expired.
 func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) (err error) {
 		tally, err = r.tally(ctx, tx, work, false)
@@ -133,10 +129,7 @@ func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.T
 // End stores the callback event and ends the job, in one transaction.
 func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally,
 	failure string) error {
-	return outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.Run(ctx, r.db, work, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := box.Publish(ctx, tx, event); err != nil {
 			return err
 		}

@@ -21,10 +21,7 @@ func NewProblemResends(db *postgres.DB) ProblemResends { return ProblemResends{f
 
 // Select fixes the deliveries that the job resends.
 func (r ProblemResends) Select(ctx context.Context, work core.Job, c webhook.Selector) error {
-	return r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.InTx(ctx, r.db, work, func(tx bun.Conn) error {
 		if done, err := r.isSelected(ctx, tx, work); err != nil || done {
 			return err
 		}
@@ -76,10 +73,7 @@ func (r ProblemResends) End(ctx context.Context, work core.Job, outcome webhook.
 	if err != nil {
 		return err
 	}
-	return r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.InTx(ctx, r.db, work, func(tx bun.Conn) error {
 		if err := r.forget(ctx, tx, work); err != nil {
 			return err
 		}

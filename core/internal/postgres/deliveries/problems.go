@@ -23,8 +23,7 @@ type problemKey struct {
 	Status     int             `bun:"status"`
 }
 
-// problemInterval is how often the time of a problem is stored. A failed delivery in between only
-// reads its row.
+// problemInterval is how often the time of a problem is stored. A failed delivery in between only reads its row.
 const problemInterval = 10 * time.Second
 
 // recordProblems records the problems of failed deliveries that the owner still holds, because others do not count. It

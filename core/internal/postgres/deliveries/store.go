@@ -46,10 +46,9 @@ var (
 	})
 )
 
-// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
-// that the backlog of one does not delay others. Others get the rest of a share that exceeds the
-// capacity of its endpoint. If the longest waiting deliveries may not start, it searches the endpoints
-// from a random one on, so that none waits for the others.
+// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so that the backlog of
+// one does not delay others. Others get the rest of a share that exceeds the capacity of its endpoint. If the longest
+// waiting deliveries may not start, it searches the endpoints from a random one on, so that none waits for the others.
 //
 // For an endpoint with an open circuit it takes a due probe, the longest waiting delivery, and
 // those that a person requested. Deliveries of a switched-off subscription are held until it is
@@ -276,21 +275,20 @@ const expiredBatch = 1000
 // DropHeld deletes the held deliveries whose events are past the retention. Others are dropped when they are claimed.
 func (q Store) DropHeld(ctx context.Context, retention time.Duration) error {
 	before := core.FirstID(q.db.Clock().Now().Add(-retention))
-	for n := expiredBatch; n == expiredBatch; {
+	for {
 		var rows []outbox.QueueRow
-		if err := q.db.Bun().NewRaw(queries.With("expired_held", postgres.Args{
-			"before": before, "limit": expiredBatch,
-		})).Scan(ctx, &rows); err != nil {
-			return fmt.Errorf("finding held deliveries without an event: %w", err)
+		err := q.db.Bun().NewRaw(queries.With("expired_held", postgres.Args{"before": before, "limit": expiredBatch})).
+			Scan(ctx, &rows)
+		if err == nil && len(rows) > 0 {
+			err = q.dropExpired(ctx, rows)
 		}
-		if n = len(rows); n == 0 {
-			return nil
-		}
-		if err := q.dropExpired(ctx, rows); err != nil {
+		if err != nil {
 			return fmt.Errorf("deleting held deliveries without an event: %w", err)
 		}
+		if len(rows) < expiredBatch {
+			return nil
+		}
 	}
-	return nil
 }
 
 // unblockAfter unblocks the next rows after rows that have left the queue.

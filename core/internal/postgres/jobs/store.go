@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/compress"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/job"
 )
 
@@ -188,10 +189,7 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 
 // MarkFailed marks a job as failed. It sends no event.
 func (j Store) MarkFailed(ctx context.Context, work core.Job, cause string) error {
-	return j.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := LockLease(ctx, j.db, tx, work); err != nil {
-			return err
-		}
+	return InTx(ctx, j.db, work, func(tx bun.Conn) error {
 		return Finish(ctx, j.db, tx, work, Ended{Failure: cause, Result: []byte("{}")})
 	})
 }
@@ -221,6 +219,27 @@ func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, 
 		return nil, fmt.Errorf("looking for jobs that have ended: %w", err)
 	}
 	return ended, nil
+}
+
+// InTx runs fn in a transaction that first locks the lease of a job, as LockLease does.
+func InTx(ctx context.Context, db *postgres.DB, work core.Job, fn func(tx bun.Conn) error) error {
+	return db.InTx(ctx, func(tx bun.Conn) error {
+		if err := LockLease(ctx, db, tx, work); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// Run is InTx for a transaction with an outbox.
+func Run(ctx context.Context, db *postgres.DB, work core.Job,
+	fn func(tx bun.Conn, box *outbox.Outbox) error) error {
+	return outbox.Run(ctx, db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := LockLease(ctx, db, tx, work); err != nil {
+			return err
+		}
+		return fn(tx, box)
+	})
 }
 
 // LockLease returns Conflict unless the lease of the job is still held. It locks the lease

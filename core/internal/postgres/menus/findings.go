@@ -44,10 +44,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 func (m Store) ReplaceFindings(ctx context.Context, work core.Job, page menu.CheckedItems,
 	body []byte) (stale int, err error) {
 	items := page.Items
-	err = m.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	err = jobs.InTx(ctx, m.db, work, func(tx bun.Conn) error {
 		if err := lockMenu(ctx, tx, work.Business); err != nil { // before the items, as menu jobs lock
 			return err
 		}
@@ -140,10 +137,7 @@ func (m Store) StoresAfter(ctx context.Context, business core.BusinessID,
 // ReplaceStoreFindings stores the findings of the job's platform against stores (menu.RecheckStorage).
 func (m Store) ReplaceStoreFindings(ctx context.Context, work core.Job, stores []menu.StoredStore, found menu.Found,
 	body []byte) error {
-	return m.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.InTx(ctx, m.db, work, func(tx bun.Conn) error {
 		list := make([]menu.ItemFindings, len(stores))
 		for i, s := range stores {
 			list[i] = menu.ItemFindings{Store: s.ID,
@@ -162,10 +156,7 @@ func (m Store) ReplaceStoreFindings(ctx context.Context, work core.Job, stores [
 
 // EndRecheck ends the job (menu.RecheckStorage).
 func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, result []byte, items int) error {
-	return m.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.InTx(ctx, m.db, work, func(tx bun.Conn) error {
 		return jobs.Finish(ctx, m.db, tx, work, jobs.Ended{Failure: failure, Result: result, Objects: items})
 	})
 }

@@ -80,10 +80,7 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
 // RollBack restores the menu as it was right after a revision (menu.RollbackStorage).
 func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	finish func(menu.RollbackResult) (menu.IngestResult, error)) error {
-	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.Run(ctx, m.db, work, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}

@@ -56,10 +56,7 @@ func (m Store) LoadState(ctx context.Context, business core.BusinessID, scope me
 // Ingest ends a menu job in one transaction.
 func (m Store) Ingest(ctx context.Context, work core.Job, needs menu.IngestNeeds,
 	decide func(menu.State, func() int64) (menu.IngestResult, error)) error {
-	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.Run(ctx, m.db, work, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}

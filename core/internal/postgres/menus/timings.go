@@ -23,10 +23,7 @@ import (
 func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
 	decide func(categories map[string]int64) (menu.TimingIngestResult, error),
 ) error {
-	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.Run(ctx, m.db, work, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}

@@ -80,10 +80,7 @@ func storeStatements() (stage, insert, update, columns string) {
 func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 	decide func(store.State, func() int64) (store.IngestResult, error),
 ) error {
-	return outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.LockLease(ctx, s.db, tx, work); err != nil {
-			return err
-		}
+	return jobs.Run(ctx, s.db, work, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := platforms.LockPlatformStores(ctx, tx, work.Business); err != nil {
 			return err
 		}
