@@ -6,13 +6,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
-	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
 
 func TestNotificationsAfterConnectAreReceived(t *testing.T) {
@@ -34,22 +31,5 @@ func TestNotificationsAfterConnectAreReceived(t *testing.T) {
 		}
 		stop()
 		<-ended
-	}
-}
-
-// A notification that is sent before the commit is lost: others do not see the row yet.
-func TestEachTransactionNotifiesAtItsCommit(t *testing.T) {
-	p := newPublishHarness(t)
-	count := pgtest.Statements(p.db)
-	marks := func() int {
-		before := count()
-		require.NoError(t, p.db.InTx(t.Context(), func(tx bun.Conn) error {
-			return publications.PublishStore(t.Context(), p.db, tx, publications.PublishRequest{
-				Business: p.business, StoreRef: "s1", Platforms: []string{"a"}})
-		}))
-		return count() - before
-	}
-	for range 2 {
-		require.Equal(t, 4, marks(), "BEGIN, the mark, the notification, COMMIT")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
@@ -12,8 +14,7 @@ import (
 // commits.
 const notifyInterval = 50 * time.Millisecond
 
-// notifier sends the notifications of this replica. One that comes too soon is sent after the commit, in no
-// transaction.
+// notifier sends the notifications of this replica. One that comes too soon is sent later, in no transaction.
 type notifier struct {
 	db     *postgres.DB
 	ctx    context.Context
@@ -38,6 +39,17 @@ func (n *notifier) Close() {
 	n.cancel() // no other begins
 	n.mu.Unlock()
 	n.late.Wait()
+}
+
+// Notify wakes the workers of all replicas for a queue when the transaction commits. If another notification was
+// sent just before, it does so soon after this call.
+func Notify(ctx context.Context, db *postgres.DB, tx bun.IDB, channel string) error {
+	n := notifierOf(db)
+	if n.allow(channel) {
+		return postgres.Notify(ctx, tx, channel)
+	}
+	n.later(channel)
+	return nil
 }
 
 // NotifyLater wakes the workers of all replicas for a queue soon. Call it after the commit.

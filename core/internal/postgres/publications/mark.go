@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 )
@@ -80,7 +81,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, postgres.Notify(ctx, tx, Channel)
+	return n, outbox.Notify(ctx, db, tx, Channel)
 }
 
 // WrittenStores are the stores that a request has written, and the time when.

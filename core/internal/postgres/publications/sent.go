@@ -98,7 +98,7 @@ func (p Store) settle(ctx context.Context, tx bun.Conn, r publish.Result) (event
 		State: state}); err != nil {
 		return nil, err
 	}
-	if err := postgres.Notify(ctx, tx, Channel); err != nil { // one that was marked meanwhile is due
+	if err := outbox.Notify(ctx, p.db, tx, Channel); err != nil { // one that was marked meanwhile is due
 		return nil, err
 	}
 	return r.Events()
