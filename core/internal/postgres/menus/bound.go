@@ -50,13 +50,14 @@ func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func
 	return read()
 }
 
-// learn records the size of a menu.
-func (l *largeMenus) learn(business core.BusinessID, bytes int) {
+// learn records the size of a menu, or of its part that was read before an error.
+func (l *largeMenus) learn(business core.BusinessID, bytes int, complete bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if bytes > largeMenu {
+	switch {
+	case bytes > largeMenu:
 		l.known[business] = true
-	} else {
+	case complete:
 		delete(l.known, business)
 	}
 }

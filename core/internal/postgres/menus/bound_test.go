@@ -29,11 +29,12 @@ func TestMenuAboveTheBoundIsNotRead(t *testing.T) {
 func TestLargeMenusAreReadOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
-		l.learn(1, largeMenu)
+		l.learn(1, largeMenu, true)
 		for business := core.BusinessID(2); business <= 4; business++ {
-			l.learn(business, largeMenu+1)
+			l.learn(business, largeMenu+1, false)
 		}
-		l.learn(4, 10)
+		l.learn(3, 10, false) // an error ended the reading
+		l.learn(4, 10, true)
 		hold, read := make(chan struct{}), func() error { return nil }
 		first := make(chan error, 1)
 		go func() {

@@ -246,13 +246,13 @@ func (l *MenuLoader) menu() (m menu.Menu, err error) {
 		func() error { return load(l, &m.Charges, chargeRecords, "true") },
 	}
 	l.decoding, l.bound = new(errgroup.Group), new(menuBound)
-	defer func() { large.learn(l.Business, l.bound.bytes) }()
 	for _, step := range steps {
 		if err = step(); err != nil {
 			break
 		}
 	}
 	err = errors.Join(err, l.decoding.Wait()) // before m is returned, because the goroutines fill it
+	large.learn(l.Business, l.bound.bytes, err == nil)
 	if err == nil {
 		m.Blocked, err = l.blocked()
 	}

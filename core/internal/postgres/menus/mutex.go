@@ -13,6 +13,7 @@ import (
 // keyedMutex serializes menu changes in this replica, per business. Callers wait here and occupy no
 // pool connection, because a menu job may hold the menu lock for long.
 type keyedMutex struct {
+	busy    error // nil: errMenuBusy
 	Mu      sync.Mutex
 	Entries map[core.BusinessID]*mutexEntry
 }
@@ -48,7 +49,7 @@ func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change fu
 	select {
 	case entry.lock <- struct{}{}:
 	case <-ctx.Done():
-		return errMenuBusy
+		return t.busyError()
 	}
 	defer func() { <-entry.lock }()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
@@ -58,9 +59,16 @@ func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change fu
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return errMenuBusy
+			return t.busyError()
 		}
 	}
+}
+
+func (t *keyedMutex) busyError() error {
+	if t.busy != nil {
+		return t.busy
+	}
+	return errMenuBusy
 }
 
 func (t *keyedMutex) acquire(business core.BusinessID) (*mutexEntry, error) {
@@ -75,7 +83,7 @@ func (t *keyedMutex) acquire(business core.BusinessID) (*mutexEntry, error) {
 		t.Entries[business] = entry
 	}
 	if entry.Users == maxMutexWaiting {
-		return nil, errMenuBusy
+		return nil, t.busyError()
 	}
 	entry.Users++
 	return entry, nil

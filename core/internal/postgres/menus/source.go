@@ -51,7 +51,10 @@ type catalogue struct {
 }
 
 // NewMenuSource returns a MenuSource that uses db.
-func NewMenuSource(db *postgres.DB) *MenuSource { return &MenuSource{db: db} }
+func NewMenuSource(db *postgres.DB) *MenuSource {
+	return &MenuSource{db: db, loading: keyedMutex{busy: &core.Error{Code: core.Unavailable,
+		Message: "many others read the menu of the business: resend the request", RetryAfter: time.Second}}}
+}
 
 // Read returns a store's menu on a platform (aggregator.MenuSource). It returns NotFound if the business has no such
 // store or platform.
@@ -63,6 +66,10 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 	}
 	// In another transaction, because one that waits for others would be ended.
 	err = m.loading.Do(ctx, business, func() error {
+		s, err = m.read(ctx, business, storeID, platform, m.cached)
+		if !errors.Is(err, errNotCached) { // another caller has read the catalogue
+			return err
+		}
 		if _, err := m.db.Bun().ExecContext(ctx, `SELECT begin_cache_epoch()`); err != nil {
 			return fmt.Errorf("beginning an epoch of caches: %w", err)
 		}
@@ -218,9 +225,6 @@ func (m *MenuSource) cached(ctx context.Context, tx bun.Conn, business core.Busi
 // load returns the catalogue of a business with category timings, and caches it. It does not set whether a category is
 // open now.
 func (m *MenuSource) load(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
-	if cached, err := m.cached(ctx, tx, business); !errors.Is(err, errNotCached) { // another caller has read it
-		return cached, err
-	}
 	version, epoch, err := catalogueVersion(ctx, tx, business)
 	if err != nil {
 		return menu.Menu{}, err
