@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -141,9 +142,13 @@ func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, pl
 // throttleAddress counts an unauthenticated request against a limit of the client's address, in this replica. It does
 // not read the database.
 func (s *Server) throttleAddress(c *fiber.Ctx, name Limit) error {
-	address := inbound.ClientAddress(c.Context().RemoteIP(), c.Request().Header.PeekAll(fiber.HeaderXForwardedFor),
-		s.Proxies)
-	return count(c, s.Addresses, 0, inbound.NetworkOf(address).String(), s.Limits[name])
+	return count(c, s.Addresses, 0, s.clientNetwork(c).String(), s.Limits[name])
+}
+
+// clientNetwork returns the network of the client.
+func (s *Server) clientNetwork(c *fiber.Ctx) netip.Prefix {
+	return inbound.NetworkOf(inbound.ClientAddress(c.Context().RemoteIP(),
+		c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), s.Proxies))
 }
 
 // count counts a request against a rule, and sets the headers that describe it.

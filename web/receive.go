@@ -90,7 +90,11 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 		}
 		return s.awaitJob(c)
 	}
-	share := s.Memory.NewReservation(r.body.Class)
+	var sender any = caller.Business
+	if caller.Business == 0 { // it is authenticated later
+		sender = s.clientNetwork(c)
+	}
+	share := s.Memory.ReservationOf(r.body.Class, sender)
 	defer share.Release()
 	bytes, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
 	c.Locals(localBody, requestBody{bytes, err})

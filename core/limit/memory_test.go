@@ -79,12 +79,55 @@ func TestMemoryClassesHaveSeparateBudgets(t *testing.T) {
 	require.NoError(t, order.GrowDecoded(t.Context(), 1<<20))
 }
 
+func TestSenderHoldsAtMostHalfOfAClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(64 << 20)
+		var held [3]Reservation
+		for i := range held {
+			held[i] = m.ReservationOf(Small, "a")
+		}
+		require.NoError(t, held[0].GrowBytes(t.Context(), 1<<20))
+		require.NoError(t, held[1].GrowBytes(t.Context(), 1<<20))
+		require.Equal(t, core.Unavailable, core.CodeOf(held[2].GrowBytes(t.Context(), 1)))
+		require.Equal(t, core.Unavailable, core.CodeOf(held[1].GrowBytes(t.Context(), 3<<20)))
+		require.False(t, held[0].Contended(), "the class has free memory")
+		other := m.ReservationOf(Small, "b")
+		require.NoError(t, other.GrowBytes(t.Context(), 2<<20))
+		other.Release()
+
+		done := make(chan error)
+		go func() { done <- held[2].GrowBytes(t.Context(), 1<<20) }()
+		synctest.Wait()
+		held[0].Release()
+		require.NoError(t, <-done, "a waiting request gets what its sender has released")
+		for i := range held {
+			held[i].Release()
+		}
+		single := m.ReservationOf(Small, "a")
+		require.NoError(t, single.GrowBytes(t.Context(), 1<<20))
+		require.NoError(t, single.GrowBytes(t.Context(), 4<<20), "a single body may need more")
+		single.Release()
+		require.Empty(t, m.budgets[Small].bytes.shares)
+	})
+}
+
+func TestUploadsLeaveMemoryToJobs(t *testing.T) {
+	for _, total := range []int64{64 << 20, 512 << 20, 8 << 30} {
+		m := NewMemory(total)
+		upload, job := m.NewReservation(Large), m.NewReservation(Jobs)
+		require.NoError(t, upload.GrowBytes(t.Context(), upload.ClampBytes(1<<40)))
+		require.NoError(t, job.GrowBytes(t.Context(), job.ClampDecoded(1<<40)/6), "the largest body")
+		require.NoError(t, job.GrowDecoded(t.Context(), job.ClampDecoded(1<<40)))
+		require.Zero(t, m.budgets[Large].decoded.size-m.budgets[Large].decoded.used.Load())
+	}
+}
+
 func TestMemoryPartsFitTheBudget(t *testing.T) {
 	for _, total := range []int64{64 << 20, 512 << 20, 900 << 20, 8 << 30} {
 		m, sum := NewMemory(total), int64(0)
-		for _, p := range m.budgets {
-			require.Positive(t, p.bytes.size)
-			sum += p.bytes.size + p.decoded.size
+		for _, u := range m.Usages() {
+			require.Positive(t, u.Size)
+			sum += u.Size
 		}
 		require.LessOrEqual(t, sum, total)
 		anonymous := m.budgets[Anonymous]
@@ -109,6 +152,9 @@ func TestUsagesCountHeldBytesAndRejections(t *testing.T) {
 		require.Equal(t, Usage{Class: Small, Used: 4 << 20, Size: 4 << 20, Refused: 1}, of(Small, false))
 		require.Zero(t, of(Small, true).Used)
 		require.Zero(t, of(Large, false).Used)
+		require.True(t, share.Contended())
+		time.Sleep(contention)
+		require.False(t, share.Contended())
 		share.Release()
 		require.Zero(t, of(Small, false).Used)
 	})

@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -53,12 +55,22 @@ var (
 	errNotGzip    = core.Errorf(core.Invalid, "the body is not valid gzip")
 )
 
+// How long a body may take. The second limit applies while other requests find no memory for theirs.
+const (
+	anonymousTime = 10 * time.Second
+	contendedTime = 2 * time.Minute
+)
+
 // Read returns the body of a request, decompressed if it is gzip. It reserves the memory of the raw and the decoded
-// body in share.
+// body in share. An authenticated client that is accepted has all the memory that its body needs, so it can send
+// slowly. An unauthenticated client gets memory as it sends.
 func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *limit.Reservation) ([]byte, error) {
 	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
 	length := c.Request.Header.ContentLength()
 	packed := coding == "gzip"
+	if maxBytes.Cost.Byte > 0 { // a longer body could not be decoded
+		maxBytes.Bytes = int(min(int64(maxBytes.Bytes), share.ClampDecoded(math.MaxInt64)/maxBytes.Cost.Byte))
+	}
 	switch {
 	case length > maxBytes.Bytes:
 		return nil, TooLarge(maxBytes.Bytes)
@@ -68,7 +80,14 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *li
 		length = -1 // the decompressed length is unknown
 	}
 	raw := newBodyReader(&c.Request, maxBytes.Bytes)
+	raw.share = share
 	read := buffer{limit: maxBytes.Bytes, share: share}
+	if maxBytes.Class == limit.Anonymous {
+		read.stepwise = true
+		if conn := c.Conn(); conn != nil {
+			_ = conn.SetReadDeadline(raw.began.Add(anonymousTime)) // until the header of the next request
+		}
+	}
 	var body []byte
 	err := read.allocate(ctx, length)
 	if err == nil && packed {
@@ -96,14 +115,16 @@ type bodyReader struct {
 	source    io.Reader
 	remaining int
 	err       error
+	began     time.Time
+	share     *limit.Reservation // nil: none
 }
 
 func newBodyReader(request *fasthttp.Request, maxBytes int) *bodyReader {
-	if stream := request.BodyStream(); stream != nil {
-		return &bodyReader{source: stream, remaining: maxBytes}
+	r := &bodyReader{source: request.BodyStream(), remaining: maxBytes, began: time.Now()}
+	if r.source == nil { // there is no body, or fasthttp has read it
+		r.source = bytes.NewReader(request.Body())
 	}
-	// There is no body, or fasthttp has read it.
-	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: maxBytes}
+	return r
 }
 
 // Read implements io.Reader.
@@ -113,6 +134,9 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		return 0, r.err
 	case r.remaining < 0:
 		return 0, errTooLong
+	case r.share != nil && time.Since(r.began) > contendedTime && r.share.Contended():
+		r.err = errTooSlow
+		return 0, r.err
 	}
 	n, err := r.source.Read(p)
 	r.err = err
@@ -139,20 +163,24 @@ func (r *bodyReader) explain(err error, maxBytes int) error {
 
 // buffer collects a body. It reserves memory before it allocates it.
 type buffer struct {
-	limit int
-	share *limit.Reservation
-	bytes []byte
+	limit    int
+	share    *limit.Reservation
+	stepwise bool // allocates a long body in steps, as it arrives
+	bytes    []byte
 }
 
-// unknownSize is the initial size of a buffer for a body of unknown length.
+// unknownSize is the initial size of a buffer that grows.
 const unknownSize = 16 << 10
 
 // allocate creates the buffer for a body of the given length, or -1 if it is unknown. A body that fasthttp has already
 // read needs no reservation.
 func (b *buffer) allocate(ctx context.Context, length int) error {
 	size := length + 1 // one more byte detects the end
-	if length < 0 {
+	switch {
+	case length < 0:
 		size = min(unknownSize, b.limit) + 1
+	case b.stepwise && length > unknownSize:
+		size, b.limit = unknownSize+1, length
 	}
 	if length > Prefetched {
 		if err := b.share.GrowBytes(ctx, int64(size)); err != nil {

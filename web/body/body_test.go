@@ -13,7 +13,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
@@ -254,6 +257,107 @@ func TestMemoryIsReservedBeforeReadingABody(t *testing.T) {
 	share.Release()
 	statuses, _ = s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
 	require.Equal(t, []int{200}, statuses)
+}
+
+// slowly is a request whose body arrives in parts of 64 KiB, one in each interval.
+func slowly(t *testing.T, length int, interval time.Duration, arrived func()) *fasthttp.RequestCtx {
+	t.Helper()
+	var c fasthttp.RequestCtx
+	server, client := net.Pipe()
+	var sending sync.WaitGroup
+	t.Cleanup(func() {
+		_ = server.Close()
+		sending.Wait()
+	})
+	c.Init2(server, nil, true)
+	c.Request.Header.SetMethod("POST")
+	c.Request.SetBodyStream(server, length)
+	sending.Go(func() {
+		defer client.Close()
+		for sent := 0; sent < length; sent += 64 << 10 {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-time.After(interval):
+			}
+			if _, err := client.Write(make([]byte, min(64<<10, length-sent))); err != nil {
+				return
+			}
+			synctest.Wait()
+			arrived()
+		}
+	})
+	return &c
+}
+
+func TestUnauthenticatedBodiesReserveWhatArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := limit.NewMemory(64 << 20)
+		share := memory.NewReservation(limit.Anonymous)
+		var held []int64
+		c := slowly(t, 256<<10, time.Second, func() {
+			for _, u := range memory.Usages() {
+				if u.Class == limit.Anonymous && !u.Decoded {
+					held = append(held, u.Used>>10)
+				}
+			}
+		})
+		read, err := body.Read(t.Context(), c, body.Limit{Bytes: 1 << 20, Class: limit.Anonymous}, &share)
+		require.NoError(t, err)
+		require.Len(t, read, 256<<10)
+		require.Equal(t, []int64{64 + 32, 128 + 64, 256 + 128, 256 + 128}, held)
+	})
+}
+
+func TestUnauthenticatedBodiesMustArriveSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		share := limit.NewMemory(64 << 20).NewReservation(limit.Anonymous)
+		began := time.Now()
+		_, err := body.Read(t.Context(), slowly(t, 1<<20, time.Second, func() {}),
+			body.Limit{Bytes: 1 << 20, Class: limit.Anonymous}, &share)
+		require.Equal(t, core.TooSlow, core.CodeOf(err))
+		require.Equal(t, 10*time.Second, time.Since(began))
+	})
+}
+
+func TestSlowBodiesYieldWhenMemoryIsShort(t *testing.T) {
+	for _, contended := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := limit.NewMemory(64 << 20)
+			share := memory.NewReservation(limit.Small)
+			began := time.Now()
+			c := slowly(t, 3<<20, 5*time.Second, func() {
+				if contended {
+					other := memory.NewReservation(limit.Small)
+					require.Error(t, other.GrowBytes(t.Context(), 2<<20))
+				}
+			})
+			read, err := body.Read(t.Context(), c, body.Limit{Bytes: 4 << 20, Class: limit.Small}, &share)
+			if contended {
+				require.Equal(t, core.TooSlow, core.CodeOf(err))
+				require.InDelta(t, 2*time.Minute, time.Since(began), float64(10*time.Second))
+			} else {
+				require.NoError(t, err)
+				require.Len(t, read, 3<<20)
+			}
+		})
+	}
+}
+
+func TestBodyTooLongToDecodeIsNotRead(t *testing.T) {
+	memory := limit.NewMemory(64 << 20)
+	share := memory.NewReservation(limit.Large)
+	most := share.ClampDecoded(1<<40) / 6
+	for length, code := range map[int64]core.Code{most: "", most + 1: core.TooLarge} {
+		var c fasthttp.RequestCtx
+		sent := strings.NewReader(strings.Repeat("x", int(length)))
+		c.Request.SetBodyStream(sent, int(length))
+		_, err := body.Read(t.Context(), &c,
+			body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: body.Cost{Byte: 6}}, &share)
+		require.Equal(t, code, core.CodeOf(err))
+		require.Equal(t, code != "", sent.Len() == int(length))
+		share.Release()
+	}
 }
 
 func TestFormsMustBeURLEncodedAndUncompressed(t *testing.T) {

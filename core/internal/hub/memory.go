@@ -84,7 +84,7 @@ type jobMemory struct{ *limit.Memory }
 
 // NewReservation reserves memory for one job.
 func (m jobMemory) NewReservation() job.Reservation {
-	return &jobShare{m.Memory.NewReservation(limit.Large)}
+	return &jobShare{m.Memory.NewReservation(limit.Jobs)}
 }
 
 // jobShare is the memory of one job. A job that needs more than the budget reserves all of it and runs alone, because
