@@ -121,6 +121,19 @@ func (s *Reservation) GrowBytes(ctx context.Context, n int64) error {
 	return nil
 }
 
+// ShrinkBytes shrinks the share to at most n bytes of bodies.
+func (s *Reservation) ShrinkBytes(n int64) {
+	if s.budget == nil || n >= s.bytes {
+		return
+	}
+	pool := s.budget.bytes
+	if s.share != nil {
+		s.share.Release(pool.part(s.bytes) - pool.part(n))
+	}
+	pool.release(s.bytes - n)
+	s.bytes = n
+}
+
 // Contended reports whether other requests recently found no memory for their bodies.
 func (s *Reservation) Contended() bool {
 	return s.budget != nil && time.Now().UnixNano()-s.budget.bytes.refusedAt.Load() < int64(contention)
@@ -159,14 +172,13 @@ func (s *Reservation) Release() {
 	if s.budget == nil {
 		return
 	}
+	s.ShrinkBytes(0)
 	if s.share != nil {
-		s.share.Release(s.budget.bytes.part(s.bytes))
 		s.budget.bytes.leave(s.sender)
 		s.share = nil
 	}
-	s.budget.bytes.release(s.bytes)
 	s.budget.decoded.release(s.decoded)
-	s.bytes, s.decoded = 0, 0
+	s.decoded = 0
 }
 
 // How many requests may wait for a pool or a share of it, and how long: a client's own timeout is not much later.

@@ -68,7 +68,7 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *li
 	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
 	length := c.Request.Header.ContentLength()
 	packed := coding == "gzip"
-	if maxBytes.Cost.Byte > 0 { // a longer body could not be decoded
+	if length <= maxBytes.Bytes && maxBytes.Cost.Byte > 0 { // a body that is too long to decode is not read
 		maxBytes.Bytes = int(min(int64(maxBytes.Bytes), share.ClampDecoded(math.MaxInt64)/maxBytes.Cost.Byte))
 	}
 	switch {
@@ -222,6 +222,7 @@ func (b *buffer) grow(ctx context.Context) error {
 		grown = append(grown, part...)
 	}
 	b.bytes = grown
+	b.share.ShrinkBytes(int64(size))
 	return nil
 }
 

@@ -92,11 +92,11 @@ func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
 
 func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 120 MiB")
+		t.Skip("reads 60 MiB")
 	}
 	d := newMenuClient(t, unlimited)
 	objects := func(array string) string {
-		return string(hubtest.GzipRepeated(t, `{"`+array+`":[`, "{},", "]}", 60<<20))
+		return string(hubtest.GzipRepeated(t, `{"`+array+`":[`, "{},", "]}", 30<<20))
 	}
 	headers := map[string]string{"Content-Encoding": "gzip"}
 	send := func(path, body string) apiResponse {
