@@ -159,10 +159,6 @@ type BulkResend struct {
 	Clock   core.Clock
 }
 
-// bulkResendTimeSlice is how long one attempt works before it yields to other jobs. It is far shorter than the runner's
-// limit for an attempt.
-const bulkResendTimeSlice = time.Minute
-
 // Run resends the selected deliveries in the order of their ids (job.Handler). After an interruption it continues
 // from the stored cursor.
 func (r BulkResend) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
@@ -170,7 +166,7 @@ func (r BulkResend) Run(ctx context.Context, job core.Job, report func(done, tot
 	if err := json.Unmarshal(job.Body, &work); err != nil {
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
-	until := r.Clock.Now().Add(bulkResendTimeSlice)
+	until := r.Clock.Now().Add(resendTimeSlice)
 	for {
 		result, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
 		if err != nil {

@@ -136,11 +136,19 @@ type OrderRetry struct {
 // resendChunk is how many deliveries one transaction makes due.
 const resendChunk = 500
 
-// resendAll makes all selected deliveries of a job due, chunk by chunk.
-func resendAll(ctx context.Context, job core.Job,
+// resendTimeSlice is how long one attempt resends before it yields to other jobs. It is far shorter than the runner's
+// limit for an attempt.
+const resendTimeSlice = time.Minute
+
+// resendAll makes all selected deliveries of a job due, chunk by chunk. After a time slice it returns a core.Snooze.
+func resendAll(ctx context.Context, clock core.Clock, job core.Job,
 	resend func(ctx context.Context, job core.Job, after core.ID, limit int) (core.ID, error)) error {
+	until := clock.Now().Add(resendTimeSlice)
 	last, err := resend(ctx, job, core.ID{}, resendChunk)
 	for err == nil && last != (core.ID{}) {
+		if now := clock.Now(); !now.Before(until) {
+			return core.Snooze{Until: now}
+		}
 		last, err = resend(ctx, job, last, resendChunk)
 	}
 	return err
@@ -163,7 +171,7 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 	if err := o.Retries.Select(ctx, job, window); err != nil {
 		return err
 	}
-	if err := resendAll(ctx, job, o.Retries.Resend); err != nil {
+	if err := resendAll(ctx, o.Clock, job, o.Retries.Resend); err != nil {
 		return err
 	}
 	tally, err := o.Retries.Tally(ctx, job)

@@ -175,6 +175,56 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	eventtest.Check(t, core.WebhookRetry, records.ended[0].Body)
 }
 
+func TestLongResendsYieldToOtherJobs(t *testing.T) {
+	for name, run := range map[string]func(*slowResends) error{
+		"order retry": func(r *slowResends) error {
+			return OrderRetry{slowRetries{r}, r}.Run(t.Context(), core.Job{Body: []byte(`{}`)}, func(int, int) {})
+		},
+		"problem": func(r *slowResends) error {
+			return ProblemResend{slowProblems{r}, r}.Run(t.Context(), core.Job{Body: []byte(`{}`)}, func(int, int) {})
+		},
+	} {
+		r := &slowResends{fakeResends{chunk: 20 * time.Second, left: 4 * resendChunk}}
+		var postponed core.Snooze
+		require.ErrorAs(t, run(r), &postponed, name)
+		require.Equal(t, r.now, postponed.Until, "it continues at once")
+		require.Equal(t, resendChunk, r.left)
+		require.Zero(t, r.ended)
+		require.NoError(t, run(r), name)
+		require.Zero(t, r.left)
+		require.Equal(t, 1, r.ended)
+	}
+}
+
+// slowResends advances its clock with every chunk.
+type slowResends struct{ fakeResends }
+
+func (r *slowResends) Resend(_ context.Context, job core.Job, _ core.ID, limit int) (core.ID, error) {
+	if r.left == 0 {
+		return core.ID{}, nil
+	}
+	_, _, err := r.ResendNext(context.Background(), job, Selector{}, limit)
+	return core.ID{1}, err
+}
+
+type slowRetries struct{ *slowResends }
+
+func (slowRetries) Select(context.Context, core.Job, TimeRange) error { return nil }
+func (r slowRetries) Tally(context.Context, core.Job) (Tally, error)  { return Tally{}, nil }
+func (r slowRetries) End(context.Context, core.Job, core.Event, Tally, string) error {
+	r.ended++
+	return nil
+}
+
+type slowProblems struct{ *slowResends }
+
+func (slowProblems) Select(context.Context, core.Job, Selector) error               { return nil }
+func (slowProblems) Outcome(context.Context, core.Job) (o ResendOutcome, err error) { return o, nil }
+func (r slowProblems) End(context.Context, core.Job, ResendOutcome, string) error {
+	r.ended++
+	return nil
+}
+
 func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {
 	job, err := RetryRequest{}.Job(7, time.Now())
 	require.NoError(t, err)

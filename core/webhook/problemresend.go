@@ -70,7 +70,7 @@ func (r ProblemResend) Run(ctx context.Context, job core.Job, report func(done, 
 	if err := r.Resends.Select(ctx, job, work.Selector); err != nil {
 		return err
 	}
-	if err := resendAll(ctx, job, r.Resends.Resend); err != nil {
+	if err := resendAll(ctx, r.Clock, job, r.Resends.Resend); err != nil {
 		return err
 	}
 	outcome, err := r.Resends.Outcome(ctx, job)

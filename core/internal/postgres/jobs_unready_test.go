@@ -127,6 +127,34 @@ func TestFirstJobOfEachOrderingKeyIsClaimed(t *testing.T) {
 	}, runs)
 }
 
+func TestBusinessWithManyJobsLeavesSlotsToOthers(t *testing.T) {
+	ctx, db := t.Context(), hubtest.Database(t, nil)
+	many, few := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
+	jobs, sent := jobsdb.New(db), 0
+	add := func(business core.BusinessID, n int) {
+		for range n {
+			sent++
+			require.NoError(t, jobs.Enqueue(ctx, core.Job{ID: core.ID{15: byte(sent)}, Business: business,
+				Kind: core.ProblemResendJob, Subject: strconv.Itoa(sent), Body: []byte("{}"),
+				CreatedAt: db.Clock().Now()}, ""))
+		}
+	}
+	claim := func(limit int) (of [2]int) {
+		claimed, _, err := jobs.Claim(ctx, core.ID{1}, limit, db.Clock().Now().Add(time.Minute))
+		require.NoError(t, err)
+		for _, work := range claimed {
+			of[map[core.BusinessID]int{many: 0, few: 1}[work.Business]]++
+		}
+		return of
+	}
+	add(many, 9)
+	require.Equal(t, [2]int{2, 0}, claim(2), "nobody else waits")
+	add(few, 3)
+	require.Equal(t, [2]int{0, 2}, claim(2), "the longer due jobs wait")
+	require.Equal(t, [2]int{1, 1}, claim(2))
+	require.Equal(t, [2]int{4, 0}, claim(4))
+}
+
 func TestLockedLeaseDelaysNoRenewalOfOthers(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)

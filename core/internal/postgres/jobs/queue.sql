@@ -27,7 +27,7 @@ VALUES (?business, ?ordering_key, ?id, ?created_at)
 -- Only these are run.
 WITH RECURSIVE first_jobs AS (
     (
-        SELECT business_id, ordering_key, seq, available_at
+        SELECT business_id, ordering_key, seq, available_at, owner
         FROM job_queue
         ORDER BY business_id, ordering_key, seq
         LIMIT 1
@@ -36,7 +36,7 @@ WITH RECURSIVE first_jobs AS (
     SELECT next.*
     FROM first_jobs
     CROSS JOIN LATERAL (
-        SELECT queue.business_id, queue.ordering_key, queue.seq, queue.available_at
+        SELECT queue.business_id, queue.ordering_key, queue.seq, queue.available_at, queue.owner
         FROM job_queue queue
         WHERE (queue.business_id, queue.ordering_key) > (first_jobs.business_id, first_jobs.ordering_key)
         ORDER BY queue.business_id, queue.ordering_key, queue.seq
@@ -55,13 +55,20 @@ WITH
 heads AS (
     ?heads
 ),
--- The rows to lease, the longest due first.
+-- The number of each among those of its business, the leased ones first.
+numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY business_id ORDER BY owner IS NULL, available_at) AS number
+    FROM heads
+),
+-- The rows to lease: those of businesses with the fewest running jobs, and of these the longest due.
 due AS (
     SELECT queue.business_id, queue.ordering_key, queue.seq
     FROM job_queue queue
-    JOIN heads USING (business_id, ordering_key, seq)
-    WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch)) AND heads.available_at <= ?now AND queue.available_at <= ?now
-    ORDER BY heads.available_at
+    JOIN numbered USING (business_id, ordering_key, seq)
+    WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+        AND numbered.available_at <= ?now
+        AND queue.available_at <= ?now
+    ORDER BY numbered.number, numbered.available_at
     LIMIT ?limit
     FOR UPDATE OF queue SKIP LOCKED
 ),
