@@ -36,3 +36,14 @@ func CheckText(text *string, least, most int) (code, rule string) {
 func DropBlank(list []string) []string {
 	return slices.DeleteFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
+
+// maxLogged is how many bytes of a client's text a log line has.
+const maxLogged = 256
+
+// ClipLogged shortens a text that a client chose, for a log line.
+func ClipLogged(text string) string {
+	if len(text) <= maxLogged {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogged], "") + fmt.Sprintf("… (%d bytes)", len(text))
+}

@@ -42,8 +42,9 @@ func (s *Server) handleCallback(c *fiber.Ctx,
 		case errors.Is(err, relay.ErrUnrouted):
 			s.Observer.CallbackUnrouted()
 		}
-		s.Log.Info("callback rejected", "request", requestID(c), "platform", sent.Platform, "plugin", sent.Plugin,
-			"kind", sent.Kind, "business", sent.Business, "reason", err)
+		s.Log.Info("callback rejected", "request", requestID(c), "platform", core.ClipLogged(sent.Platform), "plugin",
+			core.ClipLogged(sent.Plugin), "kind", core.ClipLogged(sent.Kind), "business", sent.Business, "reason",
+			core.ClipLogged(err.Error()))
 		return err
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())

@@ -89,9 +89,8 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	if waiting > 0 {
 		log = log.With("waited", waiting)
 	}
-	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(),
-		"status", status,
-		"took", took, "business", business)
+	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path",
+		core.ClipLogged(c.Path()), "status", status, "took", took, "business", business)
 	return nil
 }
 

@@ -53,7 +53,8 @@ func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	if errors.As(err, &routing) {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
-		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
+		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path",
+			core.ClipLogged(c.Path()), "error", err)
 		if known == nil && core.IsDatabaseUnavailable(err) {
 			known = &core.Error{Code: core.Unavailable,
 				Message:    "the hub cannot use its database now and " + acceptanceText(c) + " the request: resend it",

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -11,12 +12,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // A request that only reads, or that failed before its handler, was certainly not accepted.
@@ -45,6 +48,35 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(text), c.says, "%+v", c)
 	}
+}
+
+func TestClientsDoNotChooseSizeOfLogLines(t *testing.T) {
+	var lines bytes.Buffer
+	b := serveOnSocket(t, func(c *Config) {
+		c.Log, c.Callers = slog.New(slog.NewTextHandler(&lines, nil)), unknownCallers{}
+	})
+	b.App.Post("/channel/api/v1/:platform/callback/:kind/", b.guard(route{scope: platformKey, handle: b.postCallback}))
+	b.App.Get("/broken/*", func(*fiber.Ctx) error { return io.EOF })
+	long := strings.Repeat("%22", 4<<10)
+	for _, text := range []string{"POST /channel/api/v1/" + long[:5<<10] + "/callback/" + long[:5<<10] + "/",
+		"GET /" + long, "GET /broken/" + long} {
+		_, answer := b.send(t, text+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		_, err := io.Copy(io.Discard, answer)
+		require.NoError(t, err)
+	}
+	for _, message := range []string{"callback rejected", "request failed", "msg=request"} {
+		require.Contains(t, lines.String(), message)
+	}
+	for line := range strings.Lines(lines.String()) {
+		require.Less(t, len(line), 2<<10)
+	}
+}
+
+// unknownCallers authenticates no callback, and says which.
+type unknownCallers struct{ Callers }
+
+func (unknownCallers) Authenticate(_ context.Context, sent relay.InboundCallback) (relay.Caller, error) {
+	return relay.Caller{}, core.Errorf(core.Unauthenticated, "unknown platform %q", sent.Platform)
 }
 
 type fakeAuthenticator struct{ err error }
