@@ -32,7 +32,7 @@ type logBuffer struct {
 	clock core.Clock
 
 	mu     sync.Mutex
-	recent []string
+	recent []logLine
 	size   int // bytes of recent
 	total  int // lines, including those dropped
 	second time.Time
@@ -56,32 +56,53 @@ func (b *logBuffer) hide(watch Watch) {
 	}
 }
 
+// logLine is a line as the plugin wrote it. Personal values are masked when it is read, because a plugin can write far
+// more lines than anyone reads.
+type logLine struct {
+	text   string // its beginning
+	length int
+}
+
+// masked returns the line for the log and for people.
+func (l logLine) masked() string {
+	text := maskLine(strings.ToValidUTF8(l.text, "�"))
+	if l.length > maxLoggedLine {
+		text = strings.ToValidUTF8(text[:max(0, min(maxLoggedLine, len(text)-cutMargin))], "")
+		text += fmt.Sprintf("… (%d bytes)", l.length)
+	}
+	return text
+}
+
+func maskedLines(lines []logLine) []string {
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		texts[i] = line.masked()
+	}
+	return texts
+}
+
 // Write takes one line.
 func (b *logBuffer) Write(line []byte) (int, error) {
-	text := maskLine(strings.ToValidUTF8(string(line[:min(len(line), maxLoggedLine+cutMargin)]), "�"))
-	if len(line) > maxLoggedLine {
-		text = strings.ToValidUTF8(text[:max(0, min(maxLoggedLine, len(text)-cutMargin))], "")
-		text += fmt.Sprintf("… (%d bytes)", len(line))
-	}
-	write, dropped := b.add(text)
+	taken := logLine{string(line[:min(len(line), maxLoggedLine+cutMargin)]), len(line)}
+	write, dropped := b.add(taken)
 	if dropped > 0 {
 		b.log.Warn("plugin log lines dropped", "lines", dropped)
 	}
 	if write {
-		level, message, attrs := parseLogLine(text)
+		level, message, attrs := parseLogLine(taken.masked())
 		b.log.LogAttrs(context.Background(), level, message, attrs...)
 	}
 	return len(line), nil
 }
 
 // add stores a line. It reports whether the line may be written, and how many were dropped in the second before.
-func (b *logBuffer) add(text string) (write bool, dropped int) {
+func (b *logBuffer) add(line logLine) (write bool, dropped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.recent, b.size, b.total = append(b.recent, text), b.size+len(text), b.total+1
+	b.recent, b.size, b.total = append(b.recent, line), b.size+len(line.text), b.total+1
 	gone := 0
 	for ; len(b.recent)-gone > maxBufferedLines || b.size > maxBufferedBytes; gone++ {
-		b.size -= len(b.recent[gone])
+		b.size -= len(b.recent[gone].text)
 	}
 	b.recent = slices.Delete(b.recent, 0, gone)
 	if now := b.clock.Now().Truncate(time.Second); !now.Equal(b.second) {
@@ -90,7 +111,7 @@ func (b *logBuffer) add(text string) (write bool, dropped int) {
 	}
 	b.count++
 	if b.watch != nil {
-		b.watch.Logged(text)
+		b.watch.Logged(line.masked())
 	}
 	return b.count <= maxLinesPerSecond, dropped
 }
@@ -98,8 +119,9 @@ func (b *logBuffer) add(text string) (write bool, dropped int) {
 // lines returns the last lines, oldest first.
 func (b *logBuffer) lines() []string {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.recent)
+	recent := slices.Clone(b.recent)
+	b.mu.Unlock()
+	return maskedLines(recent)
 }
 
 // written returns the number of lines so far.
@@ -112,8 +134,9 @@ func (b *logBuffer) written() int {
 // after returns the buffered lines that follow the first written lines.
 func (b *logBuffer) after(written int) []string {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
+	recent := slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
+	b.mu.Unlock()
+	return maskedLines(recent)
 }
 
 // jsonValue matches a string or a number in a JSON text.

@@ -113,6 +113,17 @@ func TestLogLinesAreMaskedInEachForm(t *testing.T) {
 	}
 }
 
+func TestDroppedLogLinesCostNoMasking(t *testing.T) {
+	s := newTestHost(t)
+	buffer, line := &logBuffer{log: s.config.Log, clock: s.clock}, []byte(`{"@message":"4155550100","n":7}`)
+	write := func() { _, _ = buffer.Write(line) }
+	for range maxLinesPerSecond + maxBufferedLines {
+		write()
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(100, write), 2.0)
+	require.Equal(t, `{"@message":"[number]","n":7}`, buffer.lines()[0])
+}
+
 func TestLongLogLinesAreMaskedBeforeCutting(t *testing.T) {
 	s := newTestHost(t)
 	buffer := &logBuffer{log: s.config.Log, clock: s.clock}
