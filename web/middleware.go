@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -141,13 +140,9 @@ func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, pl
 // throttleAddress counts an unauthenticated request against a limit of the client's address, in this replica. It does
 // not read the database.
 func (s *Server) throttleAddress(c *fiber.Ctx, name Limit) error {
-	return count(c, s.Addresses, 0, s.clientNetwork(c).String(), s.Limits[name])
-}
-
-// clientNetwork returns the network of the client.
-func (s *Server) clientNetwork(c *fiber.Ctx) netip.Prefix {
-	return inbound.NetworkOf(inbound.ClientAddress(c.Context().RemoteIP(),
-		c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), s.Proxies))
+	network := inbound.ClientNetwork(c.Context().RemoteIP(), c.Request().Header.PeekAll(fiber.HeaderXForwardedFor),
+		s.Proxies)
+	return count(c, s.Addresses, 0, network.String(), s.Limits[name])
 }
 
 // count counts a request against a rule, and sets the headers that describe it.

@@ -90,9 +90,9 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 		}
 		return s.awaitJob(c)
 	}
-	var sender any = caller.Business
+	sender := limit.Sender{Business: caller.Business}
 	if caller.Business == 0 { // it is authenticated later
-		sender = s.clientNetwork(c)
+		sender = body.ClientSender(c.Context(), s.Proxies)
 	}
 	share := s.Memory.ReservationOf(r.body.Class, sender)
 	defer share.Release()

@@ -29,7 +29,7 @@ func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 	b := serveOnSocket(t, func(c *Config) {
 		c.Authenticator, c.Memory = tenantAuthenticator{}, limit.NewMemory(64<<20)
 	})
-	entered, release := make(chan struct{}, 3), make(chan struct{})
+	entered, release := make(chan struct{}), make(chan struct{})
 	b.App.Post("/body/", b.guard(route{scope: anyScope, body: body.Limit{Bytes: half, Class: limit.Small},
 		handle: func(c *fiber.Ctx, caller core.Caller) error {
 			if err := readBody(c).err; err != nil {
@@ -39,25 +39,31 @@ func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 			<-release
 			return nil
 		}}))
-	send := func(business int) chan int {
+	send := func(business int, statuses chan int) {
 		_, answer := b.send(t, fmt.Sprintf("POST /body/ HTTP/1.1\r\nHost: a\r\nAuthorization: %d\r\n"+
 			"Content-Length: %d\r\n\r\n%s", business, half/2, strings.Repeat("x", half/2)))
-		status := make(chan int, 1)
 		go func() {
 			if response, err := http.ReadResponse(answer, nil); err == nil {
-				status <- response.StatusCode
+				statuses <- response.StatusCode
 				_ = response.Body.Close()
 			}
-			close(status)
 		}()
-		return status
 	}
-	first := send(1)
-	<-entered
-	require.Equal(t, http.StatusServiceUnavailable, <-send(1), "two bodies need more than half")
-	other := send(2)
+	first, second := make(chan int, 4), make(chan int, 2)
+	for range 3 {
+		send(1, first)
+		<-entered
+	}
+	send(2, second)
+	require.Equal(t, http.StatusServiceUnavailable, <-second, "the part is full")
+	release <- struct{}{}
+	require.Equal(t, http.StatusOK, <-first)
+	send(1, first)
+	require.Equal(t, http.StatusServiceUnavailable, <-first, "it has half")
+	send(2, second)
 	<-entered
 	close(release)
+	require.Equal(t, http.StatusOK, <-second)
 	require.Equal(t, http.StatusOK, <-first)
-	require.Equal(t, http.StatusOK, <-other)
+	require.Equal(t, http.StatusOK, <-first)
 }

@@ -23,6 +23,11 @@ func ClientAddress(remote net.IP, forwarded [][]byte, proxies []netip.Prefix) ne
 	return ip
 }
 
+// ClientNetwork returns the network of a client's address.
+func ClientNetwork(remote net.IP, forwarded [][]byte, proxies []netip.Prefix) netip.Prefix {
+	return NetworkOf(ClientAddress(remote, forwarded, proxies))
+}
+
 // NetworkOf returns the network in which an address is counted: the address itself for IPv4, the /64 for IPv6.
 func NetworkOf(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")

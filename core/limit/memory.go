@@ -2,11 +2,7 @@ package limit
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"golang.org/x/sync/semaphore"
+	"net/netip"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -90,9 +86,16 @@ func (m *Memory) NewReservation(class Class) Reservation {
 	return Reservation{budget: &m.budgets[class]}
 }
 
-// ReservationOf returns an empty share of a class, for a request of a sender. All bodies of a sender together get half
-// of the class, because it may send them slowly. A single larger one gets more. The sender must be comparable.
-func (m *Memory) ReservationOf(class Class, sender any) Reservation {
+// Sender is whose requests share a part of the memory: a business or, before authentication, a client's network. The
+// zero Sender is unknown.
+type Sender struct {
+	Business core.BusinessID
+	Network  netip.Prefix
+}
+
+// ReservationOf returns an empty share of a class, for a request of a sender. While other senders lack memory, all
+// bodies of a sender together get half of the class, because it may send them slowly. A single larger one gets more.
+func (m *Memory) ReservationOf(class Class, sender Sender) Reservation {
 	r := m.NewReservation(class)
 	r.sender = sender
 	return r
@@ -102,7 +105,7 @@ func (m *Memory) ReservationOf(class Class, sender any) Reservation {
 type Reservation struct {
 	budget         *classBudget
 	bytes, decoded int64
-	sender         any          // nil: none
+	sender         Sender
 	share          *senderShare // of the sender; nil until it is needed
 }
 
@@ -111,7 +114,7 @@ func (s *Reservation) GrowBytes(ctx context.Context, n int64) error {
 	if s.budget == nil || n <= s.bytes {
 		return nil
 	}
-	if s.sender != nil && s.share == nil {
+	if s.share == nil && s.sender != (Sender{}) {
 		s.share = s.budget.bytes.join(s.sender)
 	}
 	if err := s.budget.bytes.acquire(ctx, s.share, n-s.bytes, n); err != nil {
@@ -127,16 +130,24 @@ func (s *Reservation) ShrinkBytes(n int64) {
 		return
 	}
 	pool := s.budget.bytes
-	if s.share != nil {
-		s.share.Release(pool.part(s.bytes) - pool.part(n))
-	}
 	pool.release(s.bytes - n)
+	if s.share != nil {
+		pool.leaveShare(s.share, pool.part(s.bytes)-pool.part(n))
+	}
 	s.bytes = n
 }
 
-// Contended reports whether other requests recently found no memory for their bodies.
-func (s *Reservation) Contended() bool {
-	return s.budget != nil && time.Now().UnixNano()-s.budget.bytes.refusedAt.Load() < int64(contention)
+// Contention returns a function that reports whether requests of others recently found no memory for their bodies.
+func (s *Reservation) Contention() func() bool {
+	if s.budget == nil {
+		return func() bool { return false }
+	}
+	pool, sender := s.budget.bytes, s.sender
+	return func() bool {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		return pool.refusedOthers(sender)
+	}
 }
 
 // GrowDecoded grows the share to at least n bytes of decoded form.
@@ -174,121 +185,9 @@ func (s *Reservation) Release() {
 	}
 	s.ShrinkBytes(0)
 	if s.share != nil {
-		s.budget.bytes.leave(s.sender)
+		s.budget.bytes.leave(s.share)
 		s.share = nil
 	}
 	s.budget.decoded.release(s.decoded)
 	s.decoded = 0
-}
-
-// How many requests may wait for a pool or a share of it, and how long: a client's own timeout is not much later.
-const (
-	maxWaiting = 64
-	maxWait    = 2 * time.Second
-)
-
-// contention is how long a pool counts as contended after it rejected a request. Its client retries within it.
-const contention = 10 * time.Second
-
-// pool is a number of bytes, acquired in first-in, first-out order.
-type pool struct {
-	size      int64
-	free      waitable
-	used      atomic.Int64
-	refused   atomic.Int64
-	refusedAt atomic.Int64 // the last time, in Unix nanoseconds
-
-	mu     sync.Mutex
-	shares map[any]*senderShare
-}
-
-// senderShare is the half of a pool that one sender may hold.
-type senderShare struct {
-	waitable
-	users int // reservations; guarded by the pool
-}
-
-// waitable is a semaphore for which a limited number of requests may wait.
-type waitable struct {
-	*semaphore.Weighted
-	waiting atomic.Int32
-}
-
-func newPool(size int64) *pool {
-	return &pool{size: size, free: waitable{Weighted: semaphore.NewWeighted(size)}, shares: map[any]*senderShare{}}
-}
-
-// part returns how much of its sender's share a reservation of n bytes takes: all of it, if n is more than that.
-func (p *pool) part(n int64) int64 { return min(n, p.size/2) }
-
-// join returns the share of a sender. The caller must call leave.
-func (p *pool) join(sender any) *senderShare {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.shares[sender]
-	if s == nil {
-		s = &senderShare{waitable: waitable{Weighted: semaphore.NewWeighted(p.size / 2)}}
-		p.shares[sender] = s
-	}
-	s.users++
-	return s
-}
-
-func (p *pool) leave(sender any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.shares[sender]
-	if s.users--; s.users == 0 {
-		delete(p.shares, sender)
-	}
-}
-
-// acquire acquires n bytes, also of the share if it is not nil. The caller then holds total bytes.
-func (p *pool) acquire(ctx context.Context, share *senderShare, n, total int64) error {
-	if total > p.size {
-		return core.Errorf(core.TooLarge,
-			"the request body needs more memory than the hub allows for one request: send it in parts")
-	}
-	part := p.part(total) - p.part(total-n)
-	if share != nil && !share.acquire(ctx, part) {
-		p.refused.Add(1)
-		return errNoMemory()
-	}
-	if !p.free.acquire(ctx, n) {
-		if share != nil {
-			share.Release(part)
-		}
-		p.refused.Add(1)
-		p.refusedAt.Store(time.Now().UnixNano())
-		return errNoMemory()
-	}
-	p.used.Add(n)
-	return nil
-}
-
-func (p *pool) release(n int64) {
-	if n > 0 {
-		p.used.Add(-n)
-		p.free.Release(n)
-	}
-}
-
-// acquire acquires n bytes, or returns false if they do not become free in time.
-func (w *waitable) acquire(ctx context.Context, n int64) bool {
-	if n == 0 || w.TryAcquire(n) {
-		return true
-	}
-	defer w.waiting.Add(-1)
-	if w.waiting.Add(1) > maxWaiting {
-		return false
-	}
-	// The wait is short, so it does not end with ctx: a server's context may change while a goroutine waits for it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxWait)
-	defer cancel()
-	return w.Acquire(ctx, n) == nil
-}
-
-func errNoMemory() error {
-	return &core.Error{Code: core.Unavailable, RetryAfter: time.Second,
-		Message: "the hub has no memory for this request now and has not accepted it: resend it"}
 }

@@ -79,35 +79,106 @@ func TestMemoryClassesHaveSeparateBudgets(t *testing.T) {
 	require.NoError(t, order.GrowDecoded(t.Context(), 1<<20))
 }
 
-func TestSenderHoldsAtMostHalfOfAClass(t *testing.T) {
+// reserve reserves bytes of the class Small for each of several requests of a sender.
+func reserve(t *testing.T, m *Memory, sender Sender, sizes ...int64) []*Reservation {
+	t.Helper()
+	var held []*Reservation
+	for _, size := range sizes {
+		r := m.ReservationOf(Small, sender)
+		require.NoError(t, r.GrowBytes(t.Context(), size))
+		held = append(held, &r)
+	}
+	return held
+}
+
+func TestSenderMayUseWholeClassAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMemory(64 << 20)
-		var held [3]Reservation
-		for i := range held {
-			held[i] = m.ReservationOf(Small, "a")
-		}
-		require.NoError(t, held[0].GrowBytes(t.Context(), 1<<20))
-		require.NoError(t, held[1].GrowBytes(t.Context(), 1<<20))
-		require.Equal(t, core.Unavailable, core.CodeOf(held[2].GrowBytes(t.Context(), 1)))
-		require.Equal(t, core.Unavailable, core.CodeOf(held[1].GrowBytes(t.Context(), 3<<20)))
-		require.False(t, held[0].Contended(), "the class has free memory")
-		other := m.ReservationOf(Small, "b")
-		require.NoError(t, other.GrowBytes(t.Context(), 2<<20))
-		other.Release()
+		m, a := NewMemory(64<<20), Sender{Business: 1}
+		held := reserve(t, m, a, 1<<20, 1<<20, 1<<20, 1<<20)
+		last := m.ReservationOf(Small, a)
+		require.Equal(t, core.Unavailable, core.CodeOf(last.GrowBytes(t.Context(), 1<<20)))
+		require.False(t, last.Contention()(), "only its own requests lack memory")
 
 		done := make(chan error)
-		go func() { done <- held[2].GrowBytes(t.Context(), 1<<20) }()
+		go func() { done <- last.GrowBytes(t.Context(), 1<<20) }()
 		synctest.Wait()
 		held[0].Release()
-		require.NoError(t, <-done, "a waiting request gets what its sender has released")
-		for i := range held {
-			held[i].Release()
+		require.NoError(t, <-done)
+		last.Release()
+		for _, r := range held {
+			r.Release()
 		}
-		single := m.ReservationOf(Small, "a")
-		require.NoError(t, single.GrowBytes(t.Context(), 1<<20))
-		require.NoError(t, single.GrowBytes(t.Context(), 4<<20), "a single body may need more")
-		single.Release()
+		for size := range int64(4) {
+			require.NoError(t, last.GrowBytes(t.Context(), (size+1)<<20))
+		}
+		last.Release()
 		require.Empty(t, m.budgets[Small].bytes.shares)
+	})
+}
+
+func TestWaitingSenderGetsHalfOfAClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a, b := NewMemory(64<<20), Sender{Business: 1}, Sender{Business: 2}
+		first := reserve(t, m, a, 1<<20, 1<<20, 1<<20, 1<<20)
+		grow := func(sender Sender) (*Reservation, chan error) {
+			r, done := m.ReservationOf(Small, sender), make(chan error, 1)
+			go func() { done <- r.GrowBytes(t.Context(), 1<<20) }()
+			synctest.Wait()
+			return &r, done
+		}
+		_, refused := grow(b)
+		_, further := grow(a)
+		require.Equal(t, 1, first[0].share.waitingHere, "it has more than half, and another waits")
+		require.Equal(t, core.Unavailable, core.CodeOf(<-refused))
+		require.Equal(t, core.Unavailable, core.CodeOf(<-further))
+		require.True(t, first[0].Contention()())
+		second, waits := grow(b)
+		first[0].Release()
+		require.NoError(t, <-waits)
+		require.False(t, second.Contention()())
+
+		first[1].Release()
+		_, further = grow(a)
+		require.Equal(t, core.Unavailable, core.CodeOf(<-further), "it would have more than half")
+		third := reserve(t, m, b, 1<<20)
+		_, refused = grow(b)
+		first[2].Release()
+		require.NoError(t, <-refused, "no other sender lacks memory now")
+		more, further := grow(a)
+		require.Equal(t, core.Unavailable, core.CodeOf(<-further), "the class has no free memory")
+		third[0].Release()
+		require.NoError(t, more.GrowBytes(t.Context(), 1<<20))
+		more.Release()
+
+		time.Sleep(contention)
+		reserve(t, m, a, 1<<20)
+	})
+}
+
+func TestSenderWaitsForItsHalf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, a, b := NewMemory(64<<20), Sender{Business: 1}, Sender{Business: 2}
+		held := reserve(t, m, a, 2<<20, 2<<20)
+		other := m.ReservationOf(Small, b)
+		require.Error(t, other.GrowBytes(t.Context(), 1))
+		last := m.ReservationOf(Small, a)
+		done := make(chan error)
+		go func() { done <- last.GrowBytes(t.Context(), 1<<20) }()
+		synctest.Wait()
+		held[0].ShrinkBytes(0)
+		synctest.Wait()
+		select {
+		case <-done:
+			require.Fail(t, "the rest is still half")
+		default:
+		}
+		held[1].ShrinkBytes(1 << 20)
+		require.NoError(t, <-done)
+		require.NoError(t, other.GrowBytes(t.Context(), 2<<20))
+		require.Equal(t, int64(2<<20), last.share.held)
+		held[1].Release()
+		last.ShrinkBytes(0)
+		require.Zero(t, last.share.held)
 	})
 }
 
@@ -152,9 +223,9 @@ func TestUsagesCountHeldBytesAndRejections(t *testing.T) {
 		require.Equal(t, Usage{Class: Small, Used: 4 << 20, Size: 4 << 20, Refused: 1}, of(Small, false))
 		require.Zero(t, of(Small, true).Used)
 		require.Zero(t, of(Large, false).Used)
-		require.True(t, share.Contended())
+		require.True(t, share.Contention()())
 		time.Sleep(contention)
-		require.False(t, share.Contended())
+		require.False(t, share.Contention()())
 		share.Release()
 		require.Zero(t, of(Small, false).Used)
 	})

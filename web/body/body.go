@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/limit"
 )
 
@@ -55,11 +57,31 @@ var (
 	errNotGzip    = core.Errorf(core.Invalid, "the body is not valid gzip")
 )
 
-// How long a body may take. The second limit applies while other requests find no memory for theirs.
+// How long a body may take. The second limit applies while others find no memory for theirs.
 const (
 	anonymousTime = 10 * time.Second
 	contendedTime = 2 * time.Minute
 )
+
+// briefBytes is the longest body that is not timed, because it holds little memory.
+const briefBytes = 64 << 10
+
+// hasArrived reports whether fasthttp has read the body of a request.
+func hasArrived(request *fasthttp.Request) bool {
+	length := request.Header.ContentLength()
+	return length >= 0 && length <= Prefetched
+}
+
+// ClientSender returns the network of a client that is not authenticated, as the sender of a body. It returns the
+// unknown sender if the body needs no reservation.
+func ClientSender(c *fasthttp.RequestCtx, proxies []netip.Prefix) limit.Sender {
+	header := &c.Request.Header
+	if hasArrived(&c.Request) && len(header.Peek(fasthttp.HeaderContentEncoding)) == 0 {
+		return limit.Sender{}
+	}
+	return limit.Sender{Network: inbound.ClientNetwork(c.RemoteIP(), header.PeekAll(fasthttp.HeaderXForwardedFor),
+		proxies)}
+}
 
 // Read returns the body of a request, decompressed if it is gzip. It reserves the memory of the raw and the decoded
 // body in share. An authenticated client that is accepted has all the memory that its body needs, so it can send
@@ -80,12 +102,14 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *li
 		length = -1 // the decompressed length is unknown
 	}
 	raw := newBodyReader(&c.Request, maxBytes.Bytes)
-	raw.share = share
+	if length < 0 || length > briefBytes {
+		raw.began, raw.contended = time.Now(), share.Contention()
+	}
 	read := buffer{limit: maxBytes.Bytes, share: share}
-	if maxBytes.Class == limit.Anonymous {
+	if maxBytes.Class == limit.Anonymous && !hasArrived(&c.Request) {
 		read.stepwise = true
 		if conn := c.Conn(); conn != nil {
-			_ = conn.SetReadDeadline(raw.began.Add(anonymousTime)) // until the header of the next request
+			_ = conn.SetReadDeadline(time.Now().Add(anonymousTime)) // until the header of the next request
 		}
 	}
 	var body []byte
@@ -116,11 +140,11 @@ type bodyReader struct {
 	remaining int
 	err       error
 	began     time.Time
-	share     *limit.Reservation // nil: none
+	contended func() bool // nil: the body arrives soon or needs no memory
 }
 
 func newBodyReader(request *fasthttp.Request, maxBytes int) *bodyReader {
-	r := &bodyReader{source: request.BodyStream(), remaining: maxBytes, began: time.Now()}
+	r := &bodyReader{source: request.BodyStream(), remaining: maxBytes}
 	if r.source == nil { // there is no body, or fasthttp has read it
 		r.source = bytes.NewReader(request.Body())
 	}
@@ -134,7 +158,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		return 0, r.err
 	case r.remaining < 0:
 		return 0, errTooLong
-	case r.share != nil && time.Since(r.began) > contendedTime && r.share.Contended():
+	case r.contended != nil && time.Since(r.began) > contendedTime && r.contended():
 		r.err = errTooSlow
 		return 0, r.err
 	}
