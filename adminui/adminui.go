@@ -116,7 +116,7 @@ type Console struct{ shell *shell.Shell }
 // New returns a console with all pages.
 func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Views: config.Database,
-		Memory: config.Memory, Clock: config.Clock, Log: config.Log,
+		Memory: config.Memory, Proxies: config.Proxies, Clock: config.Clock, Log: config.Log,
 		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.UsersBySession, config.Log)}
 	if config.MaxReads > 0 {
 		s.Slots = make(chan struct{}, config.MaxReads)
@@ -133,7 +133,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 	failures := problems.Pages{Problems: db, Editor: db, Deliveries: deliveriesReader, Resender: db, Trail: db}
 	return []shell.Page{
 		s.Page(),
-		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}.Page(),
+		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL}.Page(),
 		search.Pages{Searcher: db, Customers: db}.Page(),
 		home.Page(),
 		failures.HubPage(),

@@ -24,7 +24,7 @@ func (r *Receiver) Mount(router fiber.Router) {
 
 // post receives a delivery.
 func (r *Receiver) post(c *fiber.Ctx) error {
-	share := r.Memory.NewReservation(bodyLimit.Class)
+	share := r.Memory.ReservationOf(bodyLimit.Class, body.ClientSender(c.Context(), r.Proxies))
 	defer share.Release()
 	received, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
 	if err != nil {

@@ -5,6 +5,7 @@ package receiver
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -32,9 +33,10 @@ type Secrets func(ctx context.Context) (map[string]string, error)
 
 // Config configures a receiver.
 type Config struct {
-	Capacity int           // stored deliveries; 0: 100
-	Secrets  Secrets       // nil: no secrets
-	Memory   *limit.Memory // memory for deliveries; nil: no limit
+	Capacity int            // stored deliveries; 0: 100
+	Secrets  Secrets        // nil: no secrets
+	Memory   *limit.Memory  // memory for deliveries; nil: no limit
+	Proxies  []netip.Prefix // whose X-Forwarded-For is trusted
 	Clock    core.Clock
 	BaseURL  string    // in commands on the page, without a trailing slash
 	Links    []ui.Link // in the top bar

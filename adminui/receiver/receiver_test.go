@@ -9,10 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -23,6 +25,7 @@ import (
 	"github.com/servery-hub/servery/adminui/receiver"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -232,6 +235,30 @@ func TestMemoryIsBounded(t *testing.T) {
 		status, _ = b.get(receiver.Path + "deliveries/" + number + "/")
 		assert.Equal(t, http.StatusNotFound, status, number)
 	}
+}
+
+func TestClientLeavesMemoryForDeliveriesToOthers(t *testing.T) {
+	newFixture(t, 1).list("") // the first response starts a goroutine that never ends
+	synctest.Test(t, func(t *testing.T) {
+		memory := limit.NewMemory(64 << 20)
+		r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Memory: memory})
+		app := fiber.New(fiber.Config{DisableStartupMessage: true})
+		r.Mount(app)
+		post := func() int {
+			body := bytes.NewReader(make([]byte, 1<<20))
+			response, err := app.Test(httptest.NewRequest(http.MethodPost, receiver.Path, body), -1)
+			require.NoError(t, err)
+			return response.StatusCode
+		}
+		client := limit.Sender{Network: netip.MustParsePrefix("0.0.0.0/32")} // of a test connection
+		held, other := memory.ReservationOf(limit.Large, client), memory.NewReservation(limit.Large)
+		require.NoError(t, held.GrowBytes(t.Context(), held.ClampBytes(64<<20)/2))
+		require.Equal(t, http.StatusOK, post())
+		require.Error(t, other.GrowBytes(t.Context(), other.ClampBytes(64<<20)))
+		require.NotEqual(t, http.StatusOK, post(), "the client has half, and another lacks memory")
+		held.Release()
+		require.Equal(t, http.StatusOK, post())
+	})
 }
 
 func TestLargeBodyIsClippedButVerified(t *testing.T) {

@@ -29,7 +29,7 @@ func (s *Shell) publicForm(handle fiber.Handler) fiber.Handler {
 
 // withForm reads the form of a request, and holds its memory until then returns.
 func (s *Shell) withForm(c *fiber.Ctx, class limit.Class, then func() error) error {
-	share := s.Memory.NewReservation(class)
+	share := s.Memory.ReservationOf(class, body.ClientSender(c.Context(), s.Proxies))
 	defer share.Release()
 	fields, err := body.Form(c.UserContext(), c.Context(), formLimit(class), &share)
 	if err != nil {

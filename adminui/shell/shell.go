@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,8 +58,9 @@ type Shell struct {
 	Views      SavedViews
 	Pages      []Page // in the order of the navigation
 	Live       *Live
-	Memory     *limit.Memory // for forms; nil: unlimited
-	Slots      chan struct{} // of pages that are read at once; nil: unlimited
+	Memory     *limit.Memory  // for forms; nil: unlimited
+	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
+	Slots      chan struct{}  // of pages that are read at once; nil: unlimited
 	Clock      core.Clock
 	Log        *slog.Logger
 }

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -16,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/limit"
 )
 
 // oneUser is a store with one signed-in admin and no business.
@@ -30,6 +34,34 @@ func (o oneUser) SessionUser(context.Context, []byte) (access.Session, access.Us
 
 func (oneUser) Businesses(context.Context, []core.BusinessID, int) ([]core.Business, error) {
 	return nil, nil
+}
+
+func TestClientLeavesMemoryForFormsToOthers(t *testing.T) {
+	// The first response starts a goroutine that never ends.
+	_, err := fiber.New(fiber.Config{DisableStartupMessage: true}).Test(httptest.NewRequest(http.MethodGet, "/", nil))
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		memory, proxy := limit.NewMemory(64<<20), netip.MustParsePrefix("0.0.0.0/32") // of a test connection
+		s := &Shell{Memory: memory, Proxies: []netip.Prefix{proxy},
+			Clock: core.NewSystemClock(func() time.Duration { return 0 }), Log: slog.New(slog.DiscardHandler)}
+		app := fiber.New(fiber.Config{DisableStartupMessage: true})
+		app.Post("/", s.publicForm(func(*fiber.Ctx) error { return nil }))
+		post := func(client string) int {
+			request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("a="+strings.Repeat("x", 10<<10)))
+			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			request.Header.Set("X-Forwarded-For", client)
+			response, err := app.Test(request, -1)
+			require.NoError(t, err)
+			return response.StatusCode
+		}
+		client := limit.Sender{Network: netip.MustParsePrefix("192.0.2.1/32")}
+		held, other := memory.ReservationOf(limit.Anonymous, client), memory.NewReservation(limit.Anonymous)
+		require.NoError(t, held.GrowBytes(t.Context(), held.ClampBytes(64<<20)/2))
+		require.Equal(t, http.StatusOK, post("192.0.2.1"))
+		require.Error(t, other.GrowBytes(t.Context(), other.ClampBytes(64<<20)))
+		require.Equal(t, http.StatusServiceUnavailable, post("192.0.2.1"), "it has half, and another lacks memory")
+		require.Equal(t, http.StatusOK, post("192.0.2.2"))
+	})
 }
 
 func TestPageWithoutSlotIsBusy(t *testing.T) {

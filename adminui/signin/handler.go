@@ -5,7 +5,6 @@ package signin
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -23,7 +22,6 @@ type Pages struct {
 	*shell.Shell
 	Provider Provider // nil: no identity provider
 	BaseURL  string   // of the hub for people; "": as in the request
-	Proxies  []netip.Prefix
 }
 
 // Page returns the descriptor of the pages.

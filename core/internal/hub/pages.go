@@ -39,7 +39,8 @@ func (h *Hub) mountPages(base string, demo core.BusinessID) {
 	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
 	if demo != 0 {
 		receiver.New(receiver.Config{
-			Secrets: h.signingSecrets(demo), Memory: h.config.Memory, Clock: h.db.Clock(), BaseURL: base, Links: links,
+			Secrets: h.signingSecrets(demo), Memory: h.config.Memory, Proxies: h.config.Identity.Proxies,
+			Clock: h.db.Clock(), BaseURL: base, Links: links,
 		}).Mount(app)
 	}
 }
