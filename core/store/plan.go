@@ -20,7 +20,8 @@ type State struct {
 
 // Existing is the part of a stored store that a plan depends on.
 type Existing struct {
-	ID int64
+	ID     int64
+	Active bool
 	Listing
 	PlatformData []PlatformData
 }

@@ -83,16 +83,43 @@ func rejectTakenIDs(objects []Object, state State, wrong []string) {
 	}
 }
 
-// takenElsewhere rejects a new platform_store_id that a store of another business has, because a shared URL would not
-// know whose request it receives.
-func takenElsewhere(o Object, state State) string {
-	for _, data := range o.PlatformData {
-		if state.TakenElsewhere[PlatformStore{data.Name, data.PlatformStoreID}] &&
-			!slices.ContainsFunc(state.Stores[*o.RefID].PlatformData, func(d PlatformData) bool {
+// BelongsElsewhere ends the message about a platform_store_id of another business.
+const BelongsElsewhere = "belongs to another business: ask the operator to remove it there"
+
+// claims returns the data of a store with platform_store_ids that it did not have. An inactive store keeps no id from
+// other businesses, so it claims all of them again when it becomes active.
+func claims(o Object, state State) (list []PlatformData) {
+	stored := state.Stores[*o.RefID]
+	resumes := o.Active != nil && *o.Active && !stored.Active
+	for _, data := range stored.with(o).PlatformData {
+		if data.PlatformStoreID != "" && (resumes ||
+			!slices.ContainsFunc(stored.PlatformData, func(d PlatformData) bool {
 				return d.Name == data.Name && d.PlatformStoreID == data.PlatformStoreID
-			}) {
-			return fmt.Sprintf("platform_data: the platform_store_id %q of platform %q belongs to another business",
-				data.PlatformStoreID, data.Name)
+			})) {
+			list = append(list, data)
+		}
+	}
+	return list
+}
+
+// Claims returns the platform_store_ids that stores of the request did not have.
+func (r Request) Claims(state State) (ids []string) {
+	for _, submitted := range r.Stores {
+		o, _ := resolve(submitted.Object, state)
+		for _, data := range claims(o, state) {
+			ids = append(ids, data.PlatformStoreID)
+		}
+	}
+	return ids
+}
+
+// takenElsewhere rejects a claimed platform_store_id that a store of another business has. A shared URL would not know
+// whose request it receives.
+func takenElsewhere(o Object, state State) string {
+	for _, data := range claims(o, state) {
+		if state.TakenElsewhere[PlatformStore{data.Name, data.PlatformStoreID}] {
+			return fmt.Sprintf("platform_data: the platform_store_id %q of platform %q %s", data.PlatformStoreID,
+				data.Name, BelongsElsewhere)
 		}
 	}
 	return ""

@@ -5,12 +5,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/plugindir"
+	"github.com/servery-hub/servery/core/internal/postgres/aliases"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
@@ -103,7 +107,7 @@ func TestSharedURLRejectsRequestsOfNoSingleBusiness(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, shared.Rejection, why)
 	}
-	rejected(d.market.newOrder("gb:1", "s1"), "no store has the id s1")
+	rejected(d.market.newOrder("gb:1", "s1"), "no store of a platform that was set up has the id s1")
 	rejected(`{"event":"order.new","body":{}}`, "no id of a store")
 	require.NoError(t, platforms.New(d.hub.db).SetWithStores(t.Context(), d.tenant.ID,
 		core.Platform{Name: "roo-2", ServedBy: "deliveroo"}, func(*relay.Access) error { return nil },
@@ -128,11 +132,7 @@ func TestSharedURLIgnoresClaimsOfOtherBusinesses(t *testing.T) {
 		return store.Set(t.Context(), tenant.ID, core.Platform{Name: "deliveroo", ServedBy: "deliveroo"},
 			func(*relay.Access) error { return nil })
 	}
-	claim := func(tenant hubtest.Tenant, ref, site string) string {
-		return d.do(t, request{method: "POST", path: storesRoute + "?wait=10", authorization: tenant.Authorization,
-			body: fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"N","city":"C",
-				"platform_data":[{"name":"deliveroo","platform_store_id":%q}]}]}`, ref, site)}).text
-	}
+	claim := func(tenant hubtest.Tenant, ref, site string) string { return d.claim(tenant, "deliveroo", ref, site) }
 	other := hubtest.Business(t, d.hub.db)
 	pgtest.Exec(t, d.hub.db, `INSERT INTO platforms (business_id, name, served_by)
 		VALUES (?, 'deliveroo', 'deliveroo')`, other.ID) // as a new business gets it
@@ -147,7 +147,17 @@ func TestSharedURLIgnoresClaimsOfOtherBusinesses(t *testing.T) {
 	found, err := callers.SharedPlatforms(t.Context(), "deliveroo", "91")
 	require.NoError(t, err)
 	require.Empty(t, found, "the platform is not set up")
+	require.NoError(t, calls.NewPlugins(d.hub.db).Switch(t.Context(), "deliveroo", true, []aggregator.FilledSettings{
+		{Business: other.ID, Platform: "deliveroo", After: []byte(`{"a":1}`)}}, func() error { return nil }))
+	found, err = callers.SharedPlatforms(t.Context(), "deliveroo", "91")
+	require.NoError(t, err)
+	require.Empty(t, found, "an added default sets up nothing")
 
+	require.ErrorContains(t, set(other), `"88" of platform "deliveroo" belongs to another business`)
+	second := d.market.newOrder("gb:2", "88")
+	require.Equal(t, 200, d.shared(second, d.market.sign(second)).status)
+	require.Equal(t, []string{"gb:1", "gb:2"}, d.orderIDs(d.tenant))
+	require.Contains(t, claim(other, "s1", ""), `"errors":0`)
 	require.NoError(t, set(other))
 	found, err = callers.SharedPlatforms(t.Context(), "deliveroo", "91")
 	require.NoError(t, err)
@@ -155,12 +165,83 @@ func TestSharedURLIgnoresClaimsOfOtherBusinesses(t *testing.T) {
 	third := hubtest.Business(t, d.hub.db)
 	require.NoError(t, set(third))
 	require.Contains(t, claim(third, "s1", "91"),
-		`platform_data: the platform_store_id \"91\" of platform \"deliveroo\" belongs to another business`)
+		`platform_data: the platform_store_id \"91\" of platform \"deliveroo\" belongs to another business: `+
+			`ask the operator to remove it there`)
 	require.Contains(t, claim(third, "s1", "92"), `"errors":0`)
 	require.ErrorContains(t, store.SetPlatformStoreIDs(t.Context(), third.ID, "deliveroo",
 		map[string]string{"s1": "91"}), "belongs to another business")
 	require.Contains(t, claim(other, "s2", "91"), `"errors":0`, "its own")
-	require.Contains(t, claim(other, "s1", "88"), `"errors":0`, "an id that it already has")
+	require.Contains(t, d.claim(third, "later", "s2", "91"), `"errors":0`)
+	require.ErrorContains(t, aliases.New(d.hub.db).AddAlias(t.Context(), third.ID,
+		core.NewPlatformAlias{Alias: "later", Platform: "deliveroo"}, access.Change{}), "belongs to another business")
+}
+
+// claim stores a store with a platform_store_id, and returns the response.
+func (d *deliverooHub) claim(tenant hubtest.Tenant, platform, ref, site string) string {
+	d.t.Helper()
+	return d.do(d.t, request{method: "POST", path: storesRoute + "?wait=10", authorization: tenant.Authorization,
+		body: fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"N","city":"C",
+			"platform_data":[{"name":%q,"platform_store_id":%q}]}]}`, ref, platform, site)}).text
+}
+
+// newSharedHub returns a hub whose shared URL has its secret, with another business.
+func newSharedHub(t *testing.T) (*deliverooHub, hubtest.Tenant) {
+	t.Helper()
+	d := newDeliverooHub(t)
+	d.sendMenu("s1", soup)
+	require.NoError(t, d.hub.config.Host.Refresh(t.Context(), false))
+	_, err := plugindir.Dir{Path: t.TempDir(), DB: d.hub.db}.Shared(t.Context(), "deliveroo",
+		map[string]string{"webhook_secret": deliverooWebhook})
+	require.NoError(t, err)
+	return d, d.addBusiness("90")
+}
+
+func TestInactiveStoreReleasesItsPlatformStoreID(t *testing.T) {
+	d, other := newSharedHub(t)
+	activate := func(active bool) string {
+		return d.do(t, request{method: "POST", path: storesRoute + "?wait=10", authorization: d.tenant.Authorization,
+			body: fmt.Sprintf(`{"stores":[{"ref_id":"s1","active":%t}]}`, active)}).text
+	}
+	place := func(id string) {
+		t.Helper()
+		order := d.market.newOrder(id, "88")
+		require.Equal(t, 200, d.shared(order, d.market.sign(order)).status)
+	}
+	require.Contains(t, d.claim(other, "roo", "s1", "88"), "belongs to another business")
+	place("gb:1")
+	require.Contains(t, activate(false), `"errors":0`)
+	place("gb:2")
+	require.Equal(t, []string{"gb:1", "gb:2"}, d.orderIDs(d.tenant), "no active store has the id")
+	require.Contains(t, d.claim(other, "roo", "s1", "88"), `"errors":0`)
+	place("gb:3")
+	require.Equal(t, []string{"gb:3"}, d.orderIDs(other))
+	require.Contains(t, activate(true), "belongs to another business")
+	store := platforms.New(d.hub.db)
+	require.NoError(t, store.SetPlatformStoreIDs(t.Context(), d.tenant.ID, "roo", map[string]string{"s1": "88"}),
+		"an unchanged id")
+	require.NoError(t, store.SetPlatformStoreIDs(t.Context(), d.tenant.ID, "roo", map[string]string{"s1": ""}))
+	require.Contains(t, activate(true), `"errors":0`)
+}
+
+func TestOneOfTwoConcurrentClaimsSucceeds(t *testing.T) {
+	d, other := newSharedHub(t)
+	store, claimed := platforms.New(d.hub.db), make(chan error, 1)
+	require.NoError(t, d.hub.db.InTx(t.Context(), func(tx bun.Conn) error {
+		require.NoError(t, platforms.LockShared(t.Context(), tx, d.tenant.ID, ""))
+		_, err := tx.ExecContext(t.Context(), `UPDATE stores SET platform_data = '[{"name":"roo",
+			"platform_store_id":"93"}]' WHERE business_id = ? AND ref_id = 's1'`, d.tenant.ID)
+		go func() {
+			claimed <- store.SetPlatformStoreIDs(t.Context(), other.ID, "roo", map[string]string{"s1": "93"})
+		}()
+		d.advanceUntil("the other waits", func() bool {
+			var n int
+			pgtest.Row(t, d.hub.db, &n, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+			return n == 1
+		})
+		return err
+	}))
+	require.ErrorContains(t, <-claimed, "belongs to another business")
 }
 
 func TestSharedURLReadsXMLAndHeaders(t *testing.T) {

@@ -46,6 +46,9 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias cor
 			if err := platforms.LockNames(ctx, tx, business); err != nil {
 				return err
 			}
+			if err := platforms.LockShared(ctx, tx, business, ""); err != nil {
+				return err
+			}
 			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}

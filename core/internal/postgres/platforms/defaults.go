@@ -3,6 +3,7 @@ package platforms
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -23,8 +24,21 @@ func (p Store) ReplaceSettings(ctx context.Context, tx bun.Conn, plugin string, 
 			f.Platform, f.Business)
 	}
 	platform := core.Platform{Name: f.Platform, ServedBy: plugin}
-	return p.setAudited(ctx, tx, f.Business, platform, func(access *relay.Access) error {
+	// Without secrets, the platform was not set up, and it stays so.
+	var keep bool
+	if err := tx.QueryRowContext(ctx, `SELECT secrets IS NOT NULL FROM platforms WHERE business_id = ? AND name = ?`,
+		f.Business, f.Platform).Scan(&keep); err != nil {
+		return fmt.Errorf("reading the platform: %w", err)
+	}
+	if err := p.setAudited(ctx, tx, f.Business, platform, func(access *relay.Access) error {
 		access.Settings = f.After
 		return nil
-	})
+	}); err != nil || keep {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE platforms SET secrets = NULL WHERE business_id = ? AND name = ?`,
+		f.Business, f.Platform); err != nil {
+		return fmt.Errorf("storing the platform: %w", err)
+	}
+	return nil
 }

@@ -56,24 +56,6 @@ func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 	return nil
 }
 
-// TakenElsewhere returns which platform store ids belong to other businesses, at plugins with a shared URL. Such a URL
-// finds the business by the id.
-func TakenElsewhere(ctx context.Context, tx bun.IDB, business core.BusinessID,
-	ids []string) (map[store.PlatformStore]bool, error) {
-	taken := map[store.PlatformStore]bool{}
-	if len(ids) == 0 {
-		return taken, nil
-	}
-	list, err := postgres.Collect(ctx, tx, "reading platform stores of other businesses",
-		func(s *store.PlatformStore) []any { return []any{&s.Platform, &s.ID} },
-		bun.SafeQuery(queries.With("taken_elsewhere", postgres.Args{"business": business, "ids": postgres.Array(ids),
-			"given_id": bun.Safe(PlatformStoreID)})))
-	for _, s := range list {
-		taken[s] = true
-	}
-	return taken, err
-}
-
 // FindPlatformStores returns the ref_ids of stores with any of the platform store ids, except the given
 // stores.
 func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,

@@ -40,7 +40,10 @@ func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platfo
 			return core.Errorf(core.Conflict,
 				"the platform has changed meanwhile: reload the page to see its current state")
 		}
-		if change.Before, change.After, err = p.set(ctx, tx, business, platform, update.Set); err != nil {
+		if err = setUp(ctx, tx, business, platform, func() (err error) {
+			change.Before, change.After, err = p.set(ctx, tx, business, platform, update.Set)
+			return err
+		}); err != nil {
 			return err
 		}
 		change.Object = "platform/" + platform.Name

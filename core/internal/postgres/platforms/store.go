@@ -150,10 +150,12 @@ func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, plat
 		if err := lockPlatforms(ctx, tx, business); err != nil {
 			return err
 		}
-		if err := p.setAudited(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
-			return err
-		}
-		return p.setPlatformStoreIDs(ctx, tx, business, platform.Name, stores)
+		return setUp(ctx, tx, business, platform, func() error {
+			if err := p.setAudited(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
+				return err
+			}
+			return p.setPlatformStoreIDs(ctx, tx, business, platform.Name, stores)
+		})
 	})
 }
 

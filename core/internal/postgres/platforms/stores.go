@@ -32,12 +32,15 @@ func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID
 		if err := LockPlatformStores(ctx, tx, business); err != nil {
 			return err
 		}
+		if err := LockShared(ctx, tx, business, ""); err != nil {
+			return err
+		}
 		return p.setPlatformStoreIDs(ctx, tx, business, platform, ids)
 	})
 }
 
-// setPlatformStoreIDs does the work of SetPlatformStoreIDs. The caller holds the lock of
-// LockPlatformStores.
+// setPlatformStoreIDs does the work of SetPlatformStoreIDs. The caller holds the locks of
+// LockPlatformStores and LockShared.
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {
@@ -74,14 +77,6 @@ func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business cor
 		return core.Errorf(core.Conflict, "store %q: platform %s already has store %q under the id %q", ref, platform,
 			other, platformStore.ID)
 	}
-	elsewhere, err := TakenElsewhere(ctx, tx, business, []string{id})
-	if err != nil {
-		return err
-	}
-	if elsewhere[platformStore] {
-		return core.Errorf(core.Conflict, "store %q: the platform_store_id %q of platform %s belongs to another "+
-			"business", ref, id, platform)
-	}
 	var data []store.PlatformData
 	if err := json.Unmarshal(stored, &data); err != nil {
 		return fmt.Errorf("reading store %q: %w", ref, err)
@@ -89,6 +84,16 @@ func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business cor
 	at := slices.IndexFunc(data, func(d store.PlatformData) bool { return d.Name == platform })
 	if at < 0 {
 		at, data = len(data), append(data, store.PlatformData{Name: platform})
+	}
+	if data[at].PlatformStoreID != id {
+		elsewhere, err := TakenElsewhere(ctx, tx, business, []string{id})
+		if err != nil {
+			return err
+		}
+		if elsewhere[platformStore] {
+			return core.Errorf(core.Conflict, "store %q: the platform_store_id %q of platform %q %s", ref, id, platform,
+				store.BelongsElsewhere)
+		}
 	}
 	data[at].PlatformStoreID = id
 	written, err := json.Marshal(data)

@@ -15,8 +15,8 @@ import (
 )
 
 // Rename replaces an alias in the lists and data of stores by its platform, and returns the number
-// of stores. The caller holds the lock of platforms.LockPlatformStores. It returns Conflict if the
-// platform would know two stores by one id.
+// of stores. The caller holds the locks of platforms.LockPlatformStores and LockShared. It returns
+// Conflict if the platform would know two stores by one id, or if an id belongs to another business.
 func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID,
 	alias core.PlatformAlias) (int, error) {
 	list, err := storesNaming(ctx, tx, business, alias.Alias)
@@ -44,7 +44,10 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 	})); err != nil {
 		return 0, fmt.Errorf("resolving an alias in stores: %w", err)
 	}
-	return len(list), platforms.CheckPlatformStores(ctx, tx, business, alias.Platform)
+	if err := platforms.CheckPlatformStores(ctx, tx, business, alias.Platform); err != nil {
+		return 0, err
+	}
+	return len(list), platforms.RejectTaken(ctx, tx, business, alias.Platform)
 }
 
 // storesNaming locks the stores that name a platform in their lists or data.

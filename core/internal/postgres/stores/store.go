@@ -130,8 +130,13 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, ids, known.Stores); err != nil {
 		return known, err
 	}
-	if known.TakenElsewhere, err = platforms.TakenElsewhere(ctx, tx, business, ids); err != nil {
-		return known, err
+	if claims := request.Claims(known); len(claims) > 0 {
+		if err := platforms.LockShared(ctx, tx, business, ""); err != nil {
+			return known, err
+		}
+		if known.TakenElsewhere, err = platforms.TakenElsewhere(ctx, tx, business, claims); err != nil {
+			return known, err
+		}
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
 	return known, err
@@ -140,7 +145,7 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	refIDs []string) (map[string]store.Existing, error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores
+		`SELECT ref_id, id, active, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores
 			WHERE business_id = ? AND ref_id = ANY (?)`,
 		business, postgres.Array(refIDs))
 	if err != nil {
@@ -152,8 +157,8 @@ func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 		var ref string
 		var data []byte
 		var present store.Existing
-		if err := rows.Scan(&ref, &present.ID, pgdialect.Array(&present.Excluded), pgdialect.Array(&present.Included),
-			&data); err != nil {
+		if err := rows.Scan(&ref, &present.ID, &present.Active, pgdialect.Array(&present.Excluded),
+			pgdialect.Array(&present.Included), &data); err != nil {
 			return nil, fmt.Errorf("reading stores: %w", err)
 		}
 		if err := json.Unmarshal(data, &present.PlatformData); err != nil {
