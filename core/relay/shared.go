@@ -62,7 +62,7 @@ func (c Callers) route(ctx context.Context, plugin, storeID string) (Caller, err
 		if err != nil || len(found) == 1 {
 			return append(found, Caller{})[0], err
 		}
-		why = "no store has the id " + storeID
+		why = "no store of a platform that was set up has the id " + storeID
 		if len(found) > 1 {
 			why = "stores of several platforms have the id " + storeID
 		}
