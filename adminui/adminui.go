@@ -119,7 +119,7 @@ func New(config Config) *Console {
 		Memory: config.Memory, Proxies: config.Proxies, Clock: config.Clock, Log: config.Log,
 		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.UsersBySession, config.Log)}
 	if config.MaxReads > 0 {
-		s.Slots = make(chan struct{}, config.MaxReads)
+		s.Slots = shell.NewSlots(config.MaxReads)
 	}
 	s.Pages = s.WithViewRoutes(pages(config, s))
 	return &Console{shell: s}

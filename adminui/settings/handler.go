@@ -86,7 +86,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+"platform/", access.Viewer, p.One),
 			shell.Post(path+"platform/", access.Support, p.Save),
 			shell.Get(path+"login/", access.Support, p.LogIn),
-			shell.Get(path+"login/done/", access.Support, p.FinishLogin),
+			shell.Get(path+"login/done/", access.Support, p.FinishLogin).WithoutSlot(),
 			shell.Get(shell.PlatformLoginPath, access.Support, p.ReturnFromLogin),
 			shell.Post(path+"callback/", access.Support, p.CreateCallbackKey),
 			shell.Post(path+"callback/drop/", access.Support, p.DropCallbackKeys),

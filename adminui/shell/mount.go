@@ -36,7 +36,7 @@ func (s *Shell) Mount(router fiber.Router) {
 
 func (s *Shell) mount(router fiber.Router, r Route, shown map[string]bool) {
 	if r.Method == fiber.MethodGet {
-		router.Get(r.Path, s.guardPage(r.Role, s.withSlot(r.Handle)))
+		router.Get(r.Path, s.guardPage(r.Role, s.withSlot(r)))
 		return
 	}
 	router.Add(r.Method, r.Path, s.guardForm(r.Role, r.Handle))

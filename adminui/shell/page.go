@@ -33,6 +33,13 @@ type Route struct {
 	Method, Path string
 	Role         access.Role // the lowest allowed
 	Handle       Handler
+	noSlot       bool
+}
+
+// WithoutSlot returns the route of a page that holds no slot (Slots), because it waits for another server.
+func (r Route) WithoutSlot() Route {
+	r.noSlot = true
+	return r
 }
 
 // PublicRoute is a route that requires no sign-in.

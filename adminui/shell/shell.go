@@ -60,7 +60,7 @@ type Shell struct {
 	Live       *Live
 	Memory     *limit.Memory  // for forms; nil: unlimited
 	Proxies    []netip.Prefix // whose X-Forwarded-For is trusted
-	Slots      chan struct{}  // of pages that are read at once; nil: unlimited
+	Slots      *Slots         // of pages that are read at once; nil: unlimited
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -151,23 +151,6 @@ func (s *Shell) guardPage(least access.Role, handle Handler) fiber.Handler {
 			return s.fail(c, v, err)
 		}
 		return nil
-	}
-}
-
-// withSlot bounds the pages that read the database at once, so that they leave connections for the API. A page that
-// gets no slot before its deadline is busy.
-func (s *Shell) withSlot(handle Handler) Handler {
-	if s.Slots == nil {
-		return handle
-	}
-	return func(c *fiber.Ctx, v *PageContext) error {
-		select {
-		case s.Slots <- struct{}{}:
-			defer func() { <-s.Slots }()
-			return handle(c, v)
-		case <-c.UserContext().Done():
-			return &core.Error{Code: core.Unavailable, Message: text.Busy, RetryAfter: busyPause}
-		}
 	}
 }
 

@@ -69,13 +69,15 @@ func TestPageWithoutSlotIsBusy(t *testing.T) {
 	user := oneUser{clock: clock}
 	entered, release := make(chan struct{}), make(chan struct{})
 	s := &Shell{Accounts: access.Accounts{Sessions: user, Clock: clock}, Businesses: user,
-		Slots: make(chan struct{}, 1), Clock: clock, Log: slog.New(slog.DiscardHandler)}
+		Slots: NewSlots(1), Clock: clock, Log: slog.New(slog.DiscardHandler)}
 	s.Pages = []Page{{Routes: []Route{
 		Get(Root+"slow/", access.Viewer, func(c *fiber.Ctx, _ *PageContext) error {
 			close(entered)
 			<-release
 			return c.SendString("slow")
 		}),
+		Get(Root+"other/", access.Viewer, func(c *fiber.Ctx, _ *PageContext) error { return c.SendString("other") }).
+			WithoutSlot(),
 		Get(Root+"quick/", access.Viewer, func(c *fiber.Ctx, _ *PageContext) error { return c.SendString("quick") }),
 	}}}
 	app := fiber.New()
@@ -111,6 +113,8 @@ func TestPageWithoutSlotIsBusy(t *testing.T) {
 	status, body := get("quick/", "yes")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, text.Busy)
+	status, body = get("other/", "yes")
+	require.Equal(t, []any{http.StatusOK, "other"}, []any{status, body})
 	close(release)
 	require.Equal(t, "slow", <-done)
 	status, body = get("quick/", "")
