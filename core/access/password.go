@@ -22,7 +22,7 @@ const (
 )
 
 // hashSlots bounds concurrent password hashes, because each needs a processor and 19 MiB.
-var hashSlots = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+var hashSlots = make(chan struct{}, max(1, min(4, runtime.GOMAXPROCS(0)/2)))
 
 // The length of a password, in characters.
 const (
