@@ -247,10 +247,13 @@ const (
 	stopTimeout  = 25 * time.Second
 )
 
+// clockRetries bounds the further attempts to follow the database's clock at the start.
+const clockRetries = 4
+
 // Run serves on the listener until the context ends, then stops gracefully. It rejects new requests, starts no new
 // work, and finishes what is running.
 func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
-	if err := h.db.SyncClock(ctx); err != nil {
+	if err := h.startClock(ctx); err != nil {
 		return err
 	}
 	_, maintainIn := h.maintain(ctx)
@@ -297,6 +300,15 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	}
 	for _, sender := range h.senders {
 		sender.Close()
+	}
+	return err
+}
+
+// startClock follows the database's clock. A slow round trip does not fail the start.
+func (h *Hub) startClock(ctx context.Context) error {
+	err := h.db.SyncClock(ctx)
+	for n := 0; err != nil && ctx.Err() == nil && n < clockRetries; n++ {
+		err = h.db.SyncClock(ctx)
 	}
 	return err
 }

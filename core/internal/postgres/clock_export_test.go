@@ -1,6 +1,15 @@
 package postgres
 
-import "time"
+import (
+	"context"
+	"time"
+)
+
+// Start does what Open does once it has its pools.
+func (db *DB) Start(ctx context.Context) error {
+	db.config.Clock = nil
+	return db.waitUntilReady(ctx)
+}
 
 // ChangeClock changes each time that the database returns.
 func (db *DB) ChangeClock(change func(time.Time) time.Time) { db.time.read = change }

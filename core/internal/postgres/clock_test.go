@@ -204,3 +204,17 @@ func TestSlowMeasurementOfTheClockIsAnError(t *testing.T) {
 	})
 	require.ErrorContains(t, db.SyncClock(t.Context()), "a round trip takes 3s")
 }
+
+func TestSlowMeasurementOfTheClockDelaysTheStart(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	trips := 0
+	db.ChangeClock(func(time.Time) time.Time {
+		if trips++; trips <= 3 { // those of the first measurement
+			clock.Advance(3 * time.Second)
+		}
+		return clock.Now()
+	})
+	require.NoError(t, db.Start(t.Context()))
+	require.Equal(t, 4, trips)
+}

@@ -62,7 +62,7 @@ type DB struct {
 }
 
 // Open connects and sets the clock from the database's. It waits for a server that is starting or
-// still read-only, until the context ends.
+// still read-only, and measures the clock again after a slow round trip, until the context ends.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	connector, err := newConnector(config)
@@ -87,18 +87,12 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	}
 	db := &DB{config: config, bun: newPool(connector, others), keyed: newPool(keyedConnector, keyed),
 		probe: newPool(connector, 1), compressor: compressor, log: config.Log, clock: config.Clock}
+	if db.clock == nil {
+		db.clock = core.NewSystemClock(db.ClockOffset)
+	}
 	if err := db.waitUntilReady(ctx); err != nil {
 		db.CloseConnections()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
-	}
-	if db.clock == nil {
-		db.clock = core.NewSystemClock(func() time.Duration { return time.Duration(db.time.offset.Load()) })
-		off, err := db.measureClock(ctx)
-		if err != nil {
-			db.CloseConnections()
-			return nil, err
-		}
-		db.time.offset.Add(int64(off))
 	}
 	return db, nil
 }
@@ -120,6 +114,11 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 	var why error
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
+		if err == nil && db.config.Clock == nil {
+			var off time.Duration
+			off, err = db.measureClock(ctx)
+			db.time.offset.Add(int64(off))
+		}
 		var pgErr pgdriver.Error
 		// 57P03 is cannot_connect_now: the server is starting.
 		if err == nil || errors.Is(err, ErrEncoding) || errors.As(err, &pgErr) && pgErr.Field('C') != "57P03" {
