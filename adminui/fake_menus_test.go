@@ -128,12 +128,14 @@ func (f *fake) MonitoringRules(context.Context, core.BusinessID) (w console.Moni
 
 func (f *fake) SetMonitoringRules(ctx context.Context, business core.BusinessID,
 	set func(*console.MonitoringRules) error, change access.Change) error {
-	f.recordChange(change)
 	rules, err := f.MonitoringRules(ctx, business)
-	if err != nil {
-		return err
+	if err == nil {
+		err = set(&rules)
 	}
-	return set(&rules)
+	if err == nil {
+		f.recordChange(change)
+	}
+	return err
 }
 
 func (f *fake) PublishNow(_ context.Context, _ core.BusinessID, _ string, _ []string, change access.Change) error {

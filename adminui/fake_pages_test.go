@@ -186,8 +186,13 @@ func (f *fake) ListPlatforms(context.Context, core.BusinessID) ([]console.Platfo
 	return f.platforms, f.broken
 }
 
-func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform, _ relay.AccessUpdate,
+func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, platform core.Platform, update relay.AccessUpdate,
 	change access.Change) error {
+	if slices.ContainsFunc(f.platforms, func(p console.PlatformSettings) bool {
+		return p.Name == platform.Name && p.Version != update.Version
+	}) {
+		return core.Errorf(core.Conflict, "the platform has changed meanwhile")
+	}
 	f.done = append(f.done, change)
 	return f.refused
 }

@@ -1,14 +1,18 @@
 package adminui_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 )
 
@@ -40,21 +44,47 @@ func TestOutdatedConfirmationKeepsItsReason(t *testing.T) {
 	assert.Empty(t, f.done)
 }
 
-func TestOutdatedPlatformFormKeepsItsInput(t *testing.T) {
+func TestOutdatedPlatformFormIsSavedAfterComparing(t *testing.T) {
 	f := fullHub()
-	f.refused = core.Errorf(core.Conflict, "the platform has changed meanwhile")
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
 	at := base + shell.Root + "b/7/settings/platform/?name=tasty-eats"
 	_, page := getPage(t, client, at)
-	response, page := postForm(t, client, at, at,
-		url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "name": {"tasty-eats"},
-			"served_by": {"aggregator-a"}, "settings": {`{"nutrition":true}`}, "why": {"A new shop."}})
-	assert.Equal(t, http.StatusConflict, response.StatusCode)
+	version := regexp.MustCompile(`name="version" value="(\w+)"`)
+	form := url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "name": {"tasty-eats"},
+		"version": {version.FindStringSubmatch(page)[1]}, "served_by": {"aggregator-a"},
+		"settings": {`{"nutrition":true}`}, "why": {"A new shop."}}
+	f.platforms[0].Version = strings.Repeat("d", 32)
+	response, page := postForm(t, client, at, at, form)
+	require.Equal(t, http.StatusConflict, response.StatusCode)
 	for _, kept := range []string{`{&#34;nutrition&#34;:true}</textarea>`, `value="A new shop."`,
-		"the platform has changed meanwhile"} {
+		text.PlatformConflict} {
 		assert.Contains(t, page, kept)
 	}
+	require.Empty(t, f.done)
+	form.Set("version", version.FindStringSubmatch(page)[1])
+	response, _ = postForm(t, client, at, at, form)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Len(t, f.done, 1)
+}
+
+func TestOutdatedMonitoringRulesAreSavedOnConfirmation(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.Root + "b/7/settings/"
+	_, page := getPage(t, client, at)
+	seen := regexp.MustCompile(`name="seen" value="([^"]+)"`)
+	form := url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "seen": {"other rules"}, "ack": {"5m"},
+		"silent": {"7m"}, "close": {"false"}, "why": {"as agreed by phone"}}
+	response, page := postForm(t, client, at, at+"watching/", form)
+	require.Equal(t, http.StatusConflict, response.StatusCode)
+	require.Contains(t, page, "Confirm to replace them.")
+	require.Empty(t, f.done)
+	form.Set("seen", html.UnescapeString(seen.FindStringSubmatch(page)[1]))
+	response, _ = postForm(t, client, at, at+"watching/", form)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Len(t, f.done, 1)
 }
 
 func TestSendingTodaysOrdersExpectsTheNumberShown(t *testing.T) {

@@ -85,7 +85,7 @@ func settingRules(schema []byte) (rules []ui.Option) {
 
 // withInput returns the form with the submitted values. Secrets are never sent back: the user must enter them again.
 func (f formView) withInput(value func(string) string, problem string) formView {
-	f.problem, f.why, f.version = problem, value("why"), value("version")
+	f.problem, f.why = problem, value("why")
 	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"),
 		cmp.Or(value("accept"), f.accept.Value)
 	for i, e := range f.endpoints {
@@ -106,7 +106,15 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	err := p.save(c, v)
 	if code := core.CodeOf(err); code == core.Invalid || code == core.Conflict {
 		problem := v.ErrorMessage(c, err)
-		return p.showPlatform(c, v, typed("name"), func(f formView) formView { return f.withInput(typed, problem) })
+		return p.showPlatform(c, v, typed("name"), func(f formView) formView {
+			switch {
+			case code == core.Invalid: // a later change by another user is still a conflict
+				f.version = typed("version")
+			case f.version != typed("version"):
+				problem = text.PlatformConflict
+			}
+			return f.withInput(typed, problem)
+		})
 	}
 	if err != nil {
 		return err

@@ -24,8 +24,9 @@ const (
 	Copy         = "Copy"
 	CauseMore    = "Details"
 
-	SecretsReenter = "Your input is still here, except secrets. Enter them again."
-	SessionLost    = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
+	PlatformConflict = "Nothing was saved, because another user has changed the platform. Compare, then save again."
+	SecretsReenter   = "Your input is still here, except secrets. Enter them again."
+	SessionLost      = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
 )
 
 // Texts of columns, orders and searches of lists.

@@ -87,8 +87,8 @@ const (
 	CloseSilent        = "Close stores while their POS has no contact"
 	HubDefault         = "as the hub is set up"
 	ZeroNever          = "0: never"
-	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the " +
-		"current values."
+	MonitoringConflict = "Nothing was saved, because another user has changed it. The page shows the " +
+		"current values. Confirm to replace them."
 )
 
 // Texts of the default listing of new stores.
