@@ -252,13 +252,13 @@ func TestJobStateIsExplained(t *testing.T) {
 			ui.OK, "Applied: 2 objects."},
 		{console.Job{Kind: core.OrderRetryJob, State: "running", Done: 1, Total: 9}, nil, ui.Run, "1 of 9 orders"},
 		{console.Job{Kind: core.OrderRetryJob, State: "done", Result: []byte(`{"retried":0,"failed":0}`)}, nil,
-			ui.Neutral, "Nothing was resent."},
+			ui.Neutral, "Nothing was resent. No order of this window was left to resend"},
 		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":12,"failed":0}`)},
 			nil, ui.OK, "Resent: 12 orders."},
 		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":12,"failed":12}`)},
 			nil, ui.Err, "Resent: 12 orders. Failed again: 12."},
-		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":10,"failed":1}`)},
-			nil, ui.Warn, "Resent: 10 orders. Failed again: 1. Skipped, because they changed"},
+		{console.Job{Kind: core.OrderRetryJob, State: "done", Total: 12, Result: []byte(`{"retried":12,"failed":1}`)},
+			nil, ui.Warn, "Resent: 12 orders. Failed again: 1."},
 		{console.Job{Kind: core.RecheckJob, State: "done", Total: 12, Result: []byte(`{"items":12}`)}, nil,
 			ui.OK, "Checked: 12 items."},
 		{console.Job{Kind: core.RecheckJob, State: "done", Total: 12,
@@ -272,18 +272,18 @@ func TestJobStateIsExplained(t *testing.T) {
 }
 
 func TestFailedJobHasTheRemedyOfItsKind(t *testing.T) {
-	rollback := `{"stats":{},"warnings":[{"path":"rollback","message":"the hub could not roll back"}]}`
 	for _, row := range []struct {
 		kind                 core.JobKind
-		result               string
+		actor                string
 		resent, again, start bool
 	}{
-		{core.StoreJob, "", true, true, false}, {core.MenuJob, `{"stats":{}}`, true, true, false},
-		{core.TimingJob, "", true, false, false}, {core.OrderRetryJob, "", true, false, false},
-		{core.MenuJob, rollback, false, false, true}, {core.BulkResendJob, "", false, false, true},
-		{core.ProblemResendJob, "", false, false, true}, {core.RecheckJob, "{}", false, false, false},
+		{core.StoreJob, "key:pos", true, true, false}, {core.MenuJob, "", true, true, false},
+		{core.TimingJob, "key:pos", true, false, false}, {core.OrderRetryJob, "key:pos", true, false, false},
+		{core.MenuJob, "user:sam@example.com", false, false, true},
+		{core.OrderRetryJob, "user:sam@example.com", false, false, true}, {core.BulkResendJob, "", false, false, true},
+		{core.ProblemResendJob, "", false, false, true}, {core.RecheckJob, "", false, false, false},
 	} {
-		detail := Job(console.Job{Kind: row.kind, State: "failed", Error: "e", Result: []byte(row.result)}, nil).Detail
+		detail := Job(console.Job{Kind: row.kind, State: "failed", Error: "e", Actor: row.actor}, nil).Detail
 		require.Contains(t, detail, "Ask the operator of the hub to fix this.")
 		require.Equal(t, []bool{row.resent, row.again, row.start}, []bool{strings.Contains(detail, "POS resend"),
 			strings.Contains(detail, "Run again"), strings.Contains(detail, "where you started it")}, row.kind)

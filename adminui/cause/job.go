@@ -75,7 +75,7 @@ func jobRemedy(j console.Job) string {
 	switch {
 	case j.Kind == core.RecheckJob:
 		return sentences(text.RemedyJobFailed, text.RemedyJobCheck)
-	case j.Kind == core.MenuJob && isRollback(j):
+	case strings.HasPrefix(j.Actor, "user:"): // such as a restore
 		return sentences(text.RemedyJobFailed, text.RemedyJobStart)
 	case j.Kind == core.StoreJob || j.Kind == core.MenuJob:
 		return sentences(text.RemedyJobFailed, text.RemedyJobPOS, text.RemedyJobRerun)
@@ -83,17 +83,6 @@ func jobRemedy(j console.Job) string {
 		return sentences(text.RemedyJobFailed, text.RemedyJobPOS)
 	}
 	return sentences(text.RemedyJobFailed, text.RemedyJobStart)
-}
-
-// isRollback reports whether a failed menu job is a rollback, by the warning that its result then has.
-func isRollback(j console.Job) bool {
-	var result struct {
-		Warnings []struct {
-			Path string `json:"path"`
-		} `json:"warnings"`
-	}
-	_ = json.Unmarshal(j.Result, &result)
-	return len(result.Warnings) > 0 && result.Warnings[0].Path == "rollback"
 }
 
 // objectCount returns n objects, named for the kind of the job.
@@ -183,16 +172,11 @@ func retryCause(j console.Job) ui.Cause {
 	}
 	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, ui.Count(sent, text.OneOrder, text.Orders_))}
 	if failed > 0 {
+		cause.State = ui.Warn
 		cause.Text += " " + fmt.Sprintf(text.ResendAgain, ui.Number(failed))
 	}
-	if sent < j.Total {
-		cause.Text += " " + fmt.Sprintf(text.ResendSkipped, ui.Number(j.Total-sent))
-	}
-	switch {
-	case failed > 0 && failed == sent:
+	if failed > 0 && failed == sent {
 		cause.State = ui.Err
-	case failed > 0 || sent < j.Total:
-		cause.State = ui.Warn
 	}
 	return cause
 }

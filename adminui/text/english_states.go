@@ -37,8 +37,8 @@ const (
 	CauseJobNothing = "Nothing had to change."
 	CauseJobChecked = "Checked: %s."
 	CauseJobFound   = "Items that break a rule of the platform: %s."
-	CauseJobNoOrder = "Nothing was resent. The webhooks had accepted all orders of this window, or no webhook for " +
-		"order_placed was active."
+	CauseJobNoOrder = "Nothing was resent. No order of this window was left to resend: they were accepted, " +
+		"cancelled or being sent, or no webhook for order_placed was active."
 	CauseJobDry     = "This was a dry run: nothing was changed. The result shows what would change."
 	CauseJobRunning = "In progress: %s of %s done."
 	CauseJobQueued  = "Queued: jobs of one kind run one after the other."

@@ -102,6 +102,7 @@ type Job struct {
 	Reference  core.ID
 	Kind       core.JobKind
 	Subject    string
+	Actor      string // such as key:pos
 	State      string // job.State
 	DryRun     bool
 	CreatedAt  time.Time

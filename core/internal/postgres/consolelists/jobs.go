@@ -18,6 +18,7 @@ type jobRow struct {
 	ID          core.ID         `bun:"id,type:uuid"`
 	Kind        core.JobKind    `bun:"kind"`
 	Subject     string          `bun:"subject"`
+	Actor       string          `bun:"actor"`
 	State       string          `bun:"state"`
 	DryRun      bool            `bun:"dry_run"`
 	CreatedAt   time.Time       `bun:"created_at"`
@@ -36,8 +37,8 @@ type jobRow struct {
 }
 
 const (
-	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts,
-		progress, total, error`
+	jobColumns = `business_id, id, kind, subject, actor, state, dry_run, created_at, started_at, finished_at,
+		attempts, progress, total, error`
 	// The result of a dry run lists its changes, other results the failures; a list needs neither. Those of resends
 	// count the failures.
 	jobListColumns = jobColumns + `, CASE WHEN dry_run THEN NULL
@@ -45,8 +46,8 @@ const (
 )
 
 func (r jobRow) job() console.Job {
-	return console.Job{Business: r.BusinessID, Reference: r.ID, Kind: r.Kind, Subject: r.Subject, State: r.State,
-		DryRun:    r.DryRun,
+	return console.Job{Business: r.BusinessID, Reference: r.ID, Kind: r.Kind, Subject: r.Subject, Actor: r.Actor,
+		State: r.State, DryRun: r.DryRun,
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Attempts: r.Attempts,
 		Done: r.Progress, Total: r.Total, Error: r.Error, Result: r.Result}
 }
