@@ -38,7 +38,7 @@ const (
 	CauseJobChecked = "Checked: %s."
 	CauseJobFound   = "Items that break a rule of the platform: %s."
 	CauseJobNoOrder = "Nothing was resent. No order of this window was left to resend: they were accepted, " +
-		"cancelled or being sent, or no webhook for order_placed was active."
+		"cancelled or being sent. Or no webhook for order_placed was active."
 	CauseJobDry     = "This was a dry run: nothing was changed. The result shows what would change."
 	CauseJobRunning = "In progress: %s of %s done."
 	CauseJobQueued  = "Queued: jobs of one kind run one after the other."

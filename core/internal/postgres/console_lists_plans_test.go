@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
@@ -79,6 +80,8 @@ func TestConsoleListsUseIndexesInEachOrder(t *testing.T) {
 	var log statementLog
 	log.listen(db)
 	readLists(t, consolelists.New(db), deliveries.New(db), business)
+	_, err := consoleview.New(db).FailureWeek(t.Context(), business)
+	require.NoError(t, err)
 	require.Greater(t, len(log.statements), 40)
 	for _, one := range log.statements {
 		setup, query := "", one.text
@@ -134,6 +137,8 @@ func readLists(t *testing.T, read consolelists.Store, history deliveries.Store, 
 		require.NoError(t, err)
 		jobs.Before = list[50].Reference
 		_, err = read.ListJobs(ctx, business, jobs)
+		require.NoError(t, err)
+		_, err = read.ListJobs(ctx, business, console.JobFilter{Oldest: oldest, State: console.WithFailures, Limit: 51})
 		require.NoError(t, err)
 		entries := console.EntryFilter{Oldest: oldest, From: from, Limit: 51}
 		trail, err := read.Audit(ctx, business, entries)

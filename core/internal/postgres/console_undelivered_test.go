@@ -97,7 +97,8 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	ended("menu", "done", `{"stats":{},"warnings":[]}`, 3, false)
 	ended("menu", "done", `{"stats":{"items":{"errors":0}}}`, 3, false)
 	ended("menu", "done", `{"errors":[{}],"failed":[{}]}`, 1, true)
-	ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
+	retry := ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
+	ended("order_retry", "done", `{"retried":3,"failed":0}`, 3, false)
 	ended("menu", "failed", `{}`, 3, false)
 
 	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
@@ -112,14 +113,14 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	for i, j := range listed {
 		found[i] = j.Reference
 	}
-	require.Equal(t, []core.ID{last, timings, stores, some}, found)
+	require.Equal(t, []core.ID{retry, last, timings, stores, some}, found)
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, warned, listed[0].Reference)
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{Kind: "order_retry", Limit: 10})
 	require.NoError(t, err)
-	require.JSONEq(t, `{"retried":0,"failed":3}`, string(listed[0].Result))
+	require.JSONEq(t, `{"retried":0,"failed":3}`, string(listed[1].Result))
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{Kind: "stores", Limit: 10})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"created":1,"errors":1}`, string(listed[0].Result), "a list does not read each failure")

@@ -57,7 +57,7 @@ func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console
 	var only postgres.Conditions
 	only.Add(f.Kind != "", "kind = ?", f.Kind)
 	only.Add(f.State != "" && f.State != console.WithFailures && f.State != console.WithWarnings, "state = ?", f.State)
-	only.Add(f.State == console.WithFailures, jobs.HasFailures)
+	only.Add(f.State == console.WithFailures, jobs.HasErrors)
 	only.Add(f.State == console.WithWarnings, jobs.HasWarnings)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
 	sorted, after := sortOrder(f.Oldest)

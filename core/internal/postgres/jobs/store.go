@@ -28,9 +28,12 @@ const Channel = "servery_jobs"
 
 // Conditions of jobs with the column result.
 const (
+	failures = `state = 'done' AND NOT dry_run AND (
+	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0'`
 	// HasFailures selects jobs that completed with failed objects.
-	HasFailures = `state = 'done' AND NOT dry_run AND (
-	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
+	HasFailures = failures + `)`
+	// HasErrors also selects order retries with orders that failed again.
+	HasErrors = failures + ` OR kind = 'order_retry' AND result->>'failed' <> '0')`
 	// HasWarnings selects jobs that completed with warnings, but without failed objects.
 	HasWarnings = `state = 'done' AND NOT dry_run AND coalesce(result->'warnings', '[]') <> '[]'
 	AND (` + HasFailures + `) IS NOT TRUE`
