@@ -222,19 +222,21 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 	other := hubtest.Business(t, p.db).ID
 	read := consoleview.New(p.db)
 	menus := consolemenus.New(p.db)
-	for _, ref := range []string{"s3", "s4"} {
+	for _, ref := range []string{"s3", "s4", "s5"} {
 		p.store(ref)
 	}
 	pgtest.Exec(t, p.db,
 		`UPDATE stores SET included_platforms = '{a}', excluded_platforms = NULL WHERE business_id = ?
 			AND ref_id = 's3'`, p.business)
 	pgtest.Exec(t, p.db, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's4'`, p.business)
+	pgtest.Exec(t, p.db, `UPDATE stores SET ordering_enabled = false WHERE business_id = ? AND ref_id = 's5'`,
+		p.business)
 	at := p.clock.Now()
 	for i, row := range []struct {
 		ref, platform string
 		open          bool
 	}{{"s1", "b", false}, {"s2", "a", false}, {"s2", "b", false}, {"s1", "a", true}, {"s3", "b", false},
-		{"s4", "a", false}} {
+		{"s4", "a", false}, {"s5", "a", false}} {
 		pgtest.Exec(t, p.db,
 			`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
 			SELECT business_id, id, ?, ?, 'api', '', 'key:pos', ?, ? FROM stores WHERE business_id = ? AND ref_id = ?`,
@@ -256,7 +258,7 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 			require.Equal(t, "s2", s.RefID, "the last that was closed")
 		}
 	}
-	require.Equal(t, map[string][]string{"s1": {"b"}, "s2": {"a", "b"}, "s3": {"b"}, "s4": {"a"}}, closed)
+	require.Equal(t, map[string][]string{"s1": {"b"}, "s2": {"a", "b"}, "s3": {"b"}, "s4": {"a"}, "s5": {"a"}}, closed)
 }
 
 func TestPublishedMenuShowsItsPendingChange(t *testing.T) {

@@ -62,7 +62,8 @@ ORDER BY 4 DESC, 1, 2
 LIMIT ?limit
 
 -- name: closed_stores
--- The store of each business that was closed last on a platform that lists it, and the number of such stores.
+-- The store of each business that was closed last on a platform that lists it, and the number of such stores. Those
+-- that take no orders have another reason.
 SELECT DISTINCT ON (closed.business_id)
     closed.business_id AS business,
     count(*) OVER (PARTITION BY closed.business_id) AS count,
@@ -76,7 +77,11 @@ FROM (
     FROM store_switches switch
     JOIN stores store ON store.business_id = switch.business_id AND store.id = switch.store_id
     JOIN platforms platform ON platform.business_id = switch.business_id AND platform.name = switch.platform
-    WHERE switch.business_id = ANY (?businesses) AND NOT switch.open AND store.active AND ?listed_on
+    WHERE switch.business_id = ANY (?businesses)
+        AND NOT switch.open
+        AND store.active
+        AND store.ordering_enabled
+        AND ?listed_on
     ORDER BY switch.business_id, switch.store_id, switch.at DESC
 ) closed
 JOIN stores store ON store.business_id = closed.business_id AND store.id = closed.store_id
