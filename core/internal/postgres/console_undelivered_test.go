@@ -80,8 +80,8 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 		at = at.Add(time.Second)
 		id := core.NewID(at)
 		pgtest.Exec(t, db,
-			`INSERT INTO jobs (business_id, id, kind, subject, state, body, created_at, total, result, dry_run)
-				VALUES (?, ?, ?, 's1', ?, '', ?, ?, ?, ?)`,
+			`INSERT INTO jobs (business_id, id, kind, subject, actor, state, body, created_at, total, result, dry_run)
+				VALUES (?, ?, ?, 's1', 'key:pos', ?, '', ?, ?, ?, ?)`,
 			business, id, kind, state, at, total, result, dry)
 		return id
 	}
@@ -117,7 +117,7 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
-	require.Equal(t, warned, listed[0].Reference)
+	require.Equal(t, []any{warned, "key:pos"}, []any{listed[0].Reference, listed[0].Actor})
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{Kind: "order_retry", Limit: 10})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"retried":0,"failed":3}`, string(listed[1].Result))
