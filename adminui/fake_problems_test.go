@@ -39,7 +39,8 @@ func (f *fake) Problems(_ context.Context, filter console.ProblemFilter) (list [
 	defer f.mu.Unlock()
 	for _, p := range f.problems {
 		if has(filter.Businesses, p.Business) && (filter.States == nil || slices.Contains(filter.States, p.State)) &&
-			(filter.Assignee == "" || filter.Assignee == p.Assignee) && (!filter.Unassigned || p.Assignee == "") {
+			(filter.Assignee == "" || filter.Assignee == p.Assignee) && (!filter.Unassigned || p.Assignee == "") &&
+			(!filter.WithFailed || p.Failed > 0) {
 			list = append(list, p)
 		}
 	}

@@ -110,6 +110,20 @@ func TestOnlyOneResendOfAProblemRuns(t *testing.T) {
 
 var hiddenPattern = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
 
+func TestResentProblemLeavesTheDefaultList(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	const problem = `href="/console/b/7/problems/31/"`
+	_, page := getPage(t, client, base+shell.Root+"b/7/problems/")
+	require.Contains(t, page, problem)
+	f.problems[0].Failed = 0
+	_, page = getPage(t, client, base+shell.Root+"b/7/problems/")
+	require.NotContains(t, page, problem)
+	_, page = getPage(t, client, base+shell.Root+"b/7/problems/?state=any")
+	require.Contains(t, page, problem)
+}
+
 func TestOpenProblemReplacesNoProblems(t *testing.T) {
 	f := emptyHub()
 	f.counts = sampleCounts()

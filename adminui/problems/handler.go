@@ -181,12 +181,13 @@ func eventNames(p console.Problem) string {
 	return strings.Join(names, ", ")
 }
 
-// filterOf parses the filters. Without a state it selects problems that are not resolved.
+// filterOf parses the filters. Without a state it selects what the overview counts: problems that are
+// not resolved and have failed deliveries.
 func filterOf(v *shell.PageContext, ids []core.BusinessID) console.ProblemFilter {
 	f := console.ProblemFilter{Businesses: ids, Limit: v.Limit()}
 	switch state := v.Query.Get("state"); state {
 	case "":
-		f.States = []console.ProblemState{console.ProblemOpen, console.ProblemAcknowledged}
+		f.States, f.WithFailed = []console.ProblemState{console.ProblemOpen, console.ProblemAcknowledged}, true
 	case anyState:
 	default:
 		f.States = []console.ProblemState{console.ProblemState(state)}

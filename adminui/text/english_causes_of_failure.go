@@ -12,7 +12,7 @@ const (
 	NoProblemsText  = "Each event was delivered, or users have resolved its problem. Select another state to see " +
 		"those."
 	NoProblemsMatch   = "No problem matches"
-	ProblemNotOver    = "Not resolved"
+	ProblemNotOver    = "Not resolved, with failed deliveries"
 	ProblemAny        = "All"
 	ProblemState_open = "Open"
 	ProblemState_ack  = "Acknowledged"

@@ -55,6 +55,7 @@ type ProblemFilter struct {
 	States     []ProblemState
 	Assignee   string
 	Unassigned bool
+	WithFailed bool      // with failed deliveries that were not resent since
 	BeforeTime time.Time // of the last failure; with BeforeID the position after which the list continues
 	BeforeID   int64
 	Limit      int

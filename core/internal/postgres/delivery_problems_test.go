@@ -216,6 +216,21 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 		string(entries[0].Detail))
 }
 
+func TestProblemWithoutFailedDeliveriesRaisesNoWarning(t *testing.T) {
+	c := newDeliveryHarness(t)
+	c.failAs(1, webhook.Status, 503)
+	c.failAs(1, webhook.Status, 500)
+	gone := c.problems(console.ProblemFilter{})[0]
+	pgtest.Exec(t, c.db, `DELETE FROM deliveries WHERE business_id = ? AND problem_id = ?`, c.business, gone.ID)
+	left := c.problems(console.ProblemFilter{WithFailed: true, Limit: 9})
+	require.Len(t, left, 1)
+	require.NotEqual(t, gone.ID, left[0].ID)
+	figures, err := consoleview.New(c.db).Figures(t.Context(), []core.BusinessID{c.business}, c.clock.Now())
+	require.NoError(t, err)
+	require.Equal(t, len(left), figures.OpenProblems)
+	require.Len(t, c.problems(console.ProblemFilter{Limit: 9}), 2)
+}
+
 func TestOldProblemsAreDeleted(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
 	c.failAs(1, webhook.Status, 503)

@@ -50,6 +50,8 @@ func (c Store) Problems(ctx context.Context, f console.ProblemFilter) ([]console
 	only.Add(f.States != nil, "problem.state = ANY (?)", postgres.Array(f.States))
 	only.Add(f.Assignee != "", "problem.assignee = ?", f.Assignee)
 	only.Add(f.Unassigned, "problem.assignee = ''")
+	only.Add(f.WithFailed, `(SELECT true FROM deliveries delivery
+		WHERE delivery.business_id = problem.business_id AND delivery.problem_id = problem.id LIMIT 1)`)
 	only.Add(!f.BeforeTime.IsZero(), "(problem.last_seen_at, problem.id) < (?, ?)", f.BeforeTime, f.BeforeID)
 	return c.problems(ctx, c.db.Bun(), f.Businesses, only, f.Limit)
 }
