@@ -185,6 +185,10 @@ func TestOrderRetrySkipsOrdersCancelledMeanwhile(t *testing.T) {
 	failed, err := deliveries.New(c.db).List(ctx, c.business, webhook.Filter{State: webhook.Failed, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, failed, "the delivery that was never sent is not a failure")
+	var missed int
+	require.NoError(t, c.db.Tenant(c.business).QueryRowContext(ctx, `SELECT count(*) FROM orders
+		WHERE business_id = ? AND unnotified = (state = ?)`, c.business, order.Cancelled).Scan(&missed))
+	require.Equal(t, 2, missed, "only the cancelled order has reached no webhook")
 	tally, err := retries.Tally(ctx, work)
 	require.NoError(t, err)
 	require.Equal(t, webhook.Tally{Selected: 1, Sent: 1, Responded: 1}, tally)

@@ -99,18 +99,14 @@ func (r followedResends) send(ctx context.Context, tx bun.Conn, work core.Job, c
 		if err := r.makeDue(ctx, tx, queued, others); err != nil {
 			return 0, err
 		}
-		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
+		marked := 0
+		if err := tx.QueryRowContext(ctx, queries.With("mark_resends", postgres.Args{
 			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
 			"first": first, "last": last, "ids": postgres.Array(chosen), "is_switched_off": isSwitchedOff,
-		}))
-		if err != nil {
+		})).Scan(&marked); err != nil {
 			return 0, fmt.Errorf("resending deliveries: %w", err)
 		}
-		n, err := marked.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		sent += int(n)
+		sent += marked
 	}
 	return sent, nil
 }

@@ -70,18 +70,6 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 	if len(receivers) == 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = on`); err != nil {
-		return fmt.Errorf("selecting orders to resend: %w", err)
-	}
-	ids := make([]int64, len(orders))
-	for i, o := range orders {
-		ids[i] = o.ID
-	}
-	if _, err := tx.ExecContext(ctx, queries.With("mark_notified", postgres.Args{
-		"business": work.Business, "ids": postgres.Array(ids),
-	})); err != nil {
-		return fmt.Errorf("selecting orders to resend: %w", err)
-	}
 	now := r.db.Clock().Now()
 	var deliveries, resends postgres.CopyWriter
 	for _, o := range orders {

@@ -148,18 +148,29 @@ FROM deliveries delivery
 WHERE delivery.business_id = ?business ?selected
 
 -- name: mark_resends
--- Marks those of the deliveries that are queued as sent.
-UPDATE followed_resends resend
-SET state = ?sent, prior_attempts = delivery.attempts
-FROM delivery_queue delivery
-WHERE resend.business_id = ?business
-    AND resend.reference = ?reference
-    AND resend.state = ?chosen
-    AND resend.delivery_id BETWEEN ?first AND ?last
-    AND resend.delivery_id = ANY (?ids::uuid[])
-    AND delivery.business_id = resend.business_id
-    AND delivery.id = resend.delivery_id
-    AND NOT ?is_switched_off
+-- Marks those of the deliveries that are queued as sent, and their orders, which are locked, as notified. Counts them.
+WITH
+sent AS (
+    UPDATE followed_resends resend
+    SET state = ?sent, prior_attempts = delivery.attempts
+    FROM delivery_queue delivery
+    WHERE resend.business_id = ?business
+        AND resend.reference = ?reference
+        AND resend.state = ?chosen
+        AND resend.delivery_id BETWEEN ?first AND ?last
+        AND resend.delivery_id = ANY (?ids::uuid[])
+        AND delivery.business_id = resend.business_id
+        AND delivery.id = resend.delivery_id
+        AND NOT ?is_switched_off
+    RETURNING resend.order_id, resend.created
+),
+notified AS (
+    UPDATE orders
+    SET unnotified = false
+    WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM sent WHERE created)) AND unnotified
+)
+SELECT count(*)
+FROM sent
 
 -- name: deselect
 -- Removes chosen deliveries that are not sent. Those that the job has created never were, so they leave the history,
@@ -239,16 +250,3 @@ recorded AS (
 )
 SELECT chosen, sent, answered, failed
 FROM tally
-
--- name: mark_notified
--- Marks orders that are resent, locked in key order like changes of their states.
-UPDATE orders
-SET unnotified = false
-FROM (
-    SELECT id
-    FROM orders
-    WHERE business_id = ?business AND id = ANY (?ids::bigint[]) AND unnotified
-    ORDER BY id
-    FOR UPDATE
-) selected
-WHERE orders.business_id = ?business AND orders.id = selected.id
