@@ -215,7 +215,7 @@ func (p Pages) loadView(ctx context.Context, v *shell.PageContext, found []conso
 		total.Add(count)
 	}
 	if figures.OpenProblems > 0 {
-		causes = slices.Insert(causes, 0, openProblems(v, figures))
+		causes = insertAfterErrors(causes, openProblems(v, figures))
 	}
 	if len(causes) == 0 {
 		causes = []ui.Cause{withoutCauses(v, total, figures)}
@@ -223,6 +223,15 @@ func (p Pages) loadView(ctx context.Context, v *shell.PageContext, found []conso
 	view.figures = figureList(v, total, figures)
 	view.charts = charts(v, counts, total)
 	return view, causes, nil
+}
+
+// insertAfterErrors adds a warning after the last error.
+func insertAfterErrors(causes []ui.Cause, warning ui.Cause) []ui.Cause {
+	at := len(causes)
+	for at > 0 && causes[at-1].State != ui.Err {
+		at--
+	}
+	return slices.Insert(causes, at, warning)
 }
 
 // The deliveries that Figures counts.

@@ -52,6 +52,14 @@ func TestOpenProblemsAreReported(t *testing.T) {
 	require.Equal(t, shell.ProblemsPath, openProblems(&shell.PageContext{Now: now}, figures).Link.Href)
 }
 
+func TestOpenProblemsFollowErrors(t *testing.T) {
+	warning := ui.Cause{State: ui.Warn, Text: "problems"}
+	require.Equal(t, []ui.Cause{{State: ui.Err, Text: "first"}, {State: ui.Err}, warning, {State: ui.Warn}},
+		insertAfterErrors([]ui.Cause{{State: ui.Err, Text: "first"}, {State: ui.Err}, {State: ui.Warn}}, warning))
+	require.Equal(t, []ui.Cause{warning, {State: ui.OK}}, insertAfterErrors([]ui.Cause{{State: ui.OK}}, warning))
+	require.Equal(t, []ui.Cause{warning}, insertAfterErrors(nil, warning))
+}
+
 func TestNoticesLinkWhatTheyCount(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}
 	n := notices{v: &shell.PageContext{Now: now, Zone: time.UTC},
