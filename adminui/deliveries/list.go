@@ -110,9 +110,6 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 			{Label: text.Address, Key: "url", Extra: true}, {Label: text.Reference_, Key: "reference", Extra: true},
 			{Label: text.ProblemColumn, Kind: ui.Figure, Key: "problem", Extra: true},
 			{Label: text.EventID, Key: "event", Extra: true}, {Label: text.DeliveryID, Key: "id", Extra: true}}}
-	if choose {
-		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), ReasonLabel: text.Why}
-	}
 	for _, d := range found {
 		target := targetCell(v, d)
 		if d.WebhookID == 0 {
@@ -125,6 +122,8 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 			ui.CodeCell(d.Reference), problemCell(v, d.ProblemID), ui.CodeCell(d.EventID.String()),
 			ui.CodeCell(d.ID.String())}}
 		if choose && d.CanResend() {
+			list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"),
+				ReasonLabel: text.Why}
 			row.Key, row.Name = d.ID.String(),
 				fmt.Sprintf(text.RowCreated, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
 					v.At(d.CreatedAt).Exact())

@@ -3,6 +3,7 @@ package deliveries
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +44,12 @@ func TestResendFormExpiresAfterAResendOnly(t *testing.T) {
 	require.NotEqual(t, version(webhook.Failed, 6), version(webhook.Pending, 6))
 	require.NotEqual(t, version(webhook.Pending, 1), version(webhook.Delivered, 2))
 	require.NotEqual(t, version(webhook.Delivered, 1), version(webhook.Delivered, 2))
+}
+
+func TestRowsAreSelectableIfOneCanBeResent(t *testing.T) {
+	v := &shell.PageContext{Zone: time.UTC}
+	paused, failed := webhook.DeliveryRecord{WebhookOff: true}, webhook.DeliveryRecord{State: webhook.Failed}
+	require.Nil(t, Table(v, []webhook.DeliveryRecord{paused}, true).Choose)
+	require.NotNil(t, Table(v, []webhook.DeliveryRecord{paused, failed}, true).Choose)
+	require.Nil(t, Table(v, []webhook.DeliveryRecord{failed}, false).Choose)
 }
