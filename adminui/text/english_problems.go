@@ -85,6 +85,6 @@ const (
 	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the entries failed. Last request: " +
 		"%s, %s of %s failed."
 	DoneWithErrors = "Done, with errors"
-	ActSeeRequests = "View requests"
+	ActSeeRequests = "View requests with errors"
 	ActSeeCalls    = "View platform calls"
 )
