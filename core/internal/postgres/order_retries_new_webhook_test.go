@@ -266,3 +266,26 @@ func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {
 		require.Equal(t, 2, times, id)
 	}
 }
+
+func TestOrderRetryOfAPausedWebhookNotifiesLater(t *testing.T) {
+	ctx, c := context.Background(), newOrderRetryHarness(t)
+	c.place(t, 1)
+	c.subscribe(t, c.accepting)
+	unnotified := func() (orders int) {
+		require.NoError(t, c.db.Tenant(c.business).QueryRowContext(ctx,
+			`SELECT count(*) FROM orders WHERE business_id = ? AND unnotified`, c.business).Scan(&orders))
+		return orders
+	}
+	retries, work := selectOrderRetry(t, c.db, c.business)
+	pgtest.Exec(t, c.db, `UPDATE webhooks SET active = false`)
+	_, err := retries.Resend(ctx, work, core.ID{}, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, unnotified(), "nothing was sent")
+	require.NoError(t, jobs.New(c.db).MarkFailed(ctx, work, "ended"))
+
+	pgtest.Exec(t, c.db, `UPDATE webhooks SET active = true`)
+	retries, work = selectOrderRetry(t, c.db, c.business)
+	_, err = retries.Resend(ctx, work, core.ID{}, 10)
+	require.NoError(t, err)
+	require.Zero(t, unnotified())
+}

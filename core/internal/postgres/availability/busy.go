@@ -98,7 +98,7 @@ func undoWorkloads(ctx context.Context, db *postgres.DB, tx bun.Conn, ended []en
 	})); err != nil {
 		return fmt.Errorf("undoing workloads: %w", err)
 	}
-	return outbox.Notify(ctx, db, tx, TimerChannel) // of a restored one
+	return postgres.Notify(ctx, tx, TimerChannel) // of a restored one
 }
 
 // storeChoice is a store, with the platforms that a request selects.

@@ -25,7 +25,7 @@ func (t Store) notifyTimer(ctx context.Context, tx bun.Conn, at time.Time) error
 	if at.IsZero() {
 		return nil
 	}
-	return outbox.Notify(ctx, t.db, tx, TimerChannel)
+	return postgres.Notify(ctx, tx, TimerChannel)
 }
 
 // EnableDue enables stores and items whose timers are due, and ends workloads. It handles one business at a time, so

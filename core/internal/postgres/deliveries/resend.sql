@@ -162,12 +162,12 @@ sent AS (
         AND delivery.business_id = resend.business_id
         AND delivery.id = resend.delivery_id
         AND NOT ?is_switched_off
-    RETURNING resend.order_id, resend.created
+    RETURNING resend.order_id
 ),
 notified AS (
     UPDATE orders
     SET unnotified = false
-    WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM sent WHERE created)) AND unnotified
+    WHERE business_id = ?business AND id = ANY (ARRAY(SELECT order_id FROM sent)) AND unnotified
 )
 SELECT count(*)
 FROM sent

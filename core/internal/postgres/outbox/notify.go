@@ -42,7 +42,7 @@ func (n *notifier) Close() {
 }
 
 // Notify wakes the workers of all replicas for a queue when the transaction commits. If another notification was
-// sent just before, it does so soon after this call.
+// sent just before, it does so soon after this call. Workers that are woken before the commit look again in seconds.
 func Notify(ctx context.Context, db *postgres.DB, tx bun.IDB, channel string) error {
 	n := notifierOf(db)
 	if n.allow(channel) {

@@ -25,6 +25,9 @@ func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platfo
 		if err := lockPlatforms(ctx, tx, business); err != nil {
 			return err
 		}
+		if err := LockShared(ctx, tx, business, platform.ServedBy); err != nil { // before the row
+			return err
+		}
 		var present string
 		err := tx.QueryRowContext(ctx,
 			`SELECT `+PlatformVersion+` FROM platforms p WHERE p.business_id = ? AND p.name = ? FOR UPDATE`,
