@@ -128,7 +128,10 @@ func TestWaitingSenderGetsHalfOfAClass(t *testing.T) {
 		}
 		_, refused := grow(b)
 		_, further := grow(a)
+		pool := first[0].budget.bytes
+		pool.mu.Lock()
 		require.Equal(t, 1, first[0].share.waitingHere, "it has more than half, and another waits")
+		pool.mu.Unlock()
 		require.Equal(t, core.Unavailable, core.CodeOf(<-refused))
 		require.Equal(t, core.Unavailable, core.CodeOf(<-further))
 		require.True(t, first[0].Contention()())
