@@ -56,6 +56,8 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 		return err
 	})
 	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return nil }}))
+	b.App.Post("/channel/api/v1/:platform/callback/:kind/", b.guard(route{scope: platformKey, handle: b.postCallback}))
+	b.App.Get("/broken/*", func(*fiber.Ctx) error { return io.EOF })
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
 	b.App.Get("/live/", func(c *fiber.Ctx) error {
 		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
