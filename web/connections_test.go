@@ -41,7 +41,8 @@ const openBody = 64 << 10
 
 const stall = 300 * time.Millisecond
 
-func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
+// serveOnSocket starts a server. Further routes are added before, because fiber reads the routes at the start.
+func serveOnSocket(t *testing.T, change func(*Config), further ...func(*socketServer)) *socketServer {
 	t.Helper()
 	config := Config{SystemOnly: true, MaxBody: 1 << 20, HeaderTimeout: stall, IdleTimeout: patience,
 		Observer: noopObserver{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}
@@ -56,8 +57,6 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 		return err
 	})
 	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return nil }}))
-	b.App.Post("/channel/api/v1/:platform/callback/:kind/", b.guard(route{scope: platformKey, handle: b.postCallback}))
-	b.App.Get("/broken/*", func(*fiber.Ctx) error { return io.EOF })
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
 	b.App.Get("/live/", func(c *fiber.Ctx) error {
 		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -72,6 +71,9 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 		})
 		return nil
 	})
+	for _, add := range further {
+		add(b)
+	}
 	b.limiter = inbound.New(inbound.Config{Max: 100, PerAddress: 100, Stall: stall, MinRate: 4 << 10, Log: config.Log})
 	go func() { b.served <- b.App.Listener(b.limiter.Listener(socket)) }()
 	t.Cleanup(func() {

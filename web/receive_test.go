@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/stretchr/testify/require"
@@ -26,19 +27,21 @@ func (tenantAuthenticator) Authenticate(_ context.Context, authorization string)
 
 func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 	const half = 2 << 20 // of the part for small bodies
+	entered, release := make(chan struct{}), make(chan struct{})
+	held := func(c *fiber.Ctx, _ core.Caller) error {
+		if err := readBody(c).err; err != nil {
+			return err
+		}
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
 	b := serveOnSocket(t, func(c *Config) {
 		c.Authenticator, c.Memory = tenantAuthenticator{}, limit.NewMemory(64<<20)
+	}, func(b *socketServer) {
+		b.App.Post("/body/", b.guard(route{scope: anyScope, body: body.Limit{Bytes: half, Class: limit.Small},
+			handle: held}))
 	})
-	entered, release := make(chan struct{}), make(chan struct{})
-	b.App.Post("/body/", b.guard(route{scope: anyScope, body: body.Limit{Bytes: half, Class: limit.Small},
-		handle: func(c *fiber.Ctx, caller core.Caller) error {
-			if err := readBody(c).err; err != nil {
-				return err
-			}
-			entered <- struct{}{}
-			<-release
-			return nil
-		}}))
 	send := func(business int, statuses chan int) {
 		_, answer := b.send(t, fmt.Sprintf("POST /body/ HTTP/1.1\r\nHost: a\r\nAuthorization: %d\r\n"+
 			"Content-Length: %d\r\n\r\n%s", business, half/2, strings.Repeat("x", half/2)))
@@ -52,18 +55,29 @@ func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 	first, second := make(chan int, 4), make(chan int, 2)
 	for range 3 {
 		send(1, first)
-		<-entered
+		await(t, entered)
 	}
 	send(2, second)
-	require.Equal(t, http.StatusServiceUnavailable, <-second, "the part is full")
+	require.Equal(t, http.StatusServiceUnavailable, await(t, second), "the part is full")
 	release <- struct{}{}
-	require.Equal(t, http.StatusOK, <-first)
+	require.Equal(t, http.StatusOK, await(t, first))
 	send(1, first)
-	require.Equal(t, http.StatusServiceUnavailable, <-first, "it has half")
+	require.Equal(t, http.StatusServiceUnavailable, await(t, first), "it has half")
 	send(2, second)
-	<-entered
+	await(t, entered)
 	close(release)
-	require.Equal(t, http.StatusOK, <-second)
-	require.Equal(t, http.StatusOK, <-first)
-	require.Equal(t, http.StatusOK, <-first)
+	require.Equal(t, http.StatusOK, await(t, second))
+	require.Equal(t, http.StatusOK, await(t, first))
+	require.Equal(t, http.StatusOK, await(t, first))
+}
+
+// await returns the next value of a channel. It fails if none comes.
+func await[T any](t *testing.T, values <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-values:
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+	}
+	return value
 }

@@ -54,6 +54,10 @@ func TestClientsDoNotChooseSizeOfLogLines(t *testing.T) {
 	var lines bytes.Buffer
 	b := serveOnSocket(t, func(c *Config) {
 		c.Log, c.Callers = slog.New(slog.NewTextHandler(&lines, nil)), unknownCallers{}
+	}, func(b *socketServer) {
+		b.App.Post("/channel/api/v1/:platform/callback/:kind/",
+			b.guard(route{scope: platformKey, handle: b.postCallback}))
+		b.App.Get("/broken/*", func(*fiber.Ctx) error { return io.EOF })
 	})
 	long := strings.Repeat("%22", 4<<10)
 	for _, text := range []string{"POST /channel/api/v1/" + long[:5<<10] + "/callback/" + long[:5<<10] + "/",
