@@ -293,7 +293,7 @@ func (s *Simulator) postContact(r *http.Request) (any, error) {
 	}
 	aggregator, order := aggregatorOf(account.Plugin), r.PathValue("order")
 	if aggregator.contactCallback == nil {
-		return nil, badRequest(aggregator.Plugin + " tells no contacts")
+		return nil, badRequest(aggregator.Plugin + " has no contacts")
 	}
 	if p.MaskedPhone == "" {
 		p.MaskedPhone = maskedPhone(order)

@@ -98,7 +98,7 @@ func (h *hub) goroutines() (int, error) {
 	body, err := io.ReadAll(response.Body)
 	match := goroutines.FindSubmatch(body)
 	if err != nil || match == nil {
-		return 0, fmt.Errorf("%s tells no goroutines: %w", h.name, err)
+		return 0, fmt.Errorf("the goroutines of %s: %w", h.name, err)
 	}
 	return strconv.Atoi(string(match[1]))
 }

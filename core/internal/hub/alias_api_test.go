@@ -109,7 +109,7 @@ func TestStoresAndMenusReadBackByAlias(t *testing.T) {
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","included_platforms":["shop","mars"]}]}`)
 	reported := d.awaitCallback(2)["stores"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{false, []any{"shop", "mars"}}, []any{hubtest.Lookup(reported, "upipr_status.error"),
-		reported["included_platforms"]}, "the callback tells what was sent")
+		reported["included_platforms"]}, "the callback has what was sent")
 	require.Contains(t, fmt.Sprint(reported["warnings"]), `included_platforms names the platform "mars"`)
 	require.Equal(t, []any{"shop", "mars"}, d.ok("GET", storesRoute+"s1/", "").body["included_platforms"])
 	require.Equal(t, []any{"shop", "mars"},

@@ -104,7 +104,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	hubtest.WaitUntil(t, "they are sent again",
 		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
-	hubtest.WaitUntil(t, "the job tells how many", func() bool {
+	hubtest.WaitUntil(t, "the job shows how many", func() bool {
 		return regexp.MustCompile(`>Resent: 2 event deliveries`).MatchString(sam.get(t,
 			done.header.Get("Location")).text)
 	})

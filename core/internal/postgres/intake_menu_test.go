@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	intakedb "github.com/servery-hub/servery/core/internal/postgres/intake"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
@@ -301,4 +302,19 @@ func TestOrderOfAHugeMenuFailsAlone(t *testing.T) {
 	require.ErrorContains(t, failures[0], "items are too many for this menu")
 	reading := other.placeOrder(intake, other.arrival("2", "web", items, ""))
 	require.LessOrEqual(t, len(reading.Flags), 200, "so many groups are compared at most")
+}
+
+func TestHugeMenuIsNotReadAsAWhole(t *testing.T) {
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
+	k.send("-1", counter)
+	_, err := menus.New(k.db).Menu(t.Context(), k.business, 0)
+	require.NoError(t, err)
+	_, err = k.db.Bun().ExecContext(t.Context(), `UPDATE catalogue_entities
+		SET record = jsonb_set(record::jsonb, '{description}', to_jsonb(repeat('x', 66 << 20)))::json
+		WHERE business_id = ? AND name IN ('naan', 'dal')`, k.business)
+	require.NoError(t, err)
+	_, err = menus.New(k.db).Menu(t.Context(), k.business, 0)
+	require.ErrorContains(t, err, "the menu is larger than 128 MiB")
+	require.ErrorAs(t, err, new(core.FinalError))
+	require.Equal(t, core.Invalid, core.CodeOf(err))
 }

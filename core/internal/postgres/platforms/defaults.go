@@ -25,15 +25,15 @@ func (p Store) ReplaceSettings(ctx context.Context, tx bun.Conn, plugin string, 
 	}
 	platform := core.Platform{Name: f.Platform, ServedBy: plugin}
 	// Without secrets, the platform was not set up, and it stays so.
-	var keep bool
+	var wasSetUp bool
 	if err := tx.QueryRowContext(ctx, `SELECT secrets IS NOT NULL FROM platforms WHERE business_id = ? AND name = ?`,
-		f.Business, f.Platform).Scan(&keep); err != nil {
+		f.Business, f.Platform).Scan(&wasSetUp); err != nil {
 		return fmt.Errorf("reading the platform: %w", err)
 	}
 	if err := p.setAudited(ctx, tx, f.Business, platform, func(access *relay.Access) error {
 		access.Settings = f.After
 		return nil
-	}); err != nil || keep {
+	}); err != nil || wasSetUp {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE platforms SET secrets = NULL WHERE business_id = ? AND name = ?`,

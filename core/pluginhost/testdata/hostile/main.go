@@ -320,7 +320,7 @@ func main() {
 	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang()
-	case "starts-many": // once it is told to
+	case "starts-many": // once the test requests it
 		go func() {
 			_ = waitForFile(context.Background(), "start")
 			_ = os.WriteFile("starting", fmt.Append(nil, startMany("")), 0o600)
