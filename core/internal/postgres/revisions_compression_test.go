@@ -44,7 +44,7 @@ func TestMigrationsWorkWithoutLZ4(t *testing.T) {
 	db := hubtest.Open(t, address, nil)
 	_, err := schema.MigrateDown(t.Context(), db)
 	require.NoError(t, err)
-	admin := hubtest.Open(t, hubtest.AdminURL(t, address), nil)
+	admin := hubtest.Connect(t, hubtest.AdminURL(t, address), nil) // Open would need the tables
 	pgtest.Exec(t, admin, `CREATE FUNCTION public.reject_lz4() RETURNS event_trigger LANGUAGE plpgsql AS $$
 		BEGIN
 			IF EXISTS (SELECT FROM pg_attribute WHERE attcompression = 'l') THEN
