@@ -70,16 +70,17 @@ type leased struct {
 // leaseOfEach makes an owner claim work of each queue. The leases are an hour long.
 func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) leased {
 	t.Helper()
-	ctx, until := t.Context(), p.db.Clock().Now().Add(time.Hour).Truncate(time.Microsecond)
-	job := core.Job{ID: core.NewID(p.clock.Now()), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
-		CreatedAt: p.clock.Now()}
+	ctx, now := t.Context(), p.db.Clock().Now().Truncate(time.Microsecond) // p.clock may be hours ahead of it
+	until := now.Add(time.Hour)
+	job := core.Job{ID: core.NewID(now), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
+		CreatedAt: now}
 	require.NoError(t, jobsdb.New(p.db).Enqueue(ctx, job, ""))
 	claimed, _, err := jobsdb.New(p.db).Claim(ctx, owner, 1, until)
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	require.NoError(t, outbox.Run(ctx, p.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		return box.QueueCalls(ctx, tx, []outbox.Call{{Business: p.business, ID: core.NewID(p.clock.Now()),
-			Kind: relay.OrderAcknowledge, OrderingKey: "k", Platform: "a", Payload: []byte(`{}`), At: p.clock.Now()}})
+		return box.QueueCalls(ctx, tx, []outbox.Call{{Business: p.business, ID: core.NewID(now),
+			Kind: relay.OrderAcknowledge, OrderingKey: "k", Platform: "a", Payload: []byte(`{}`), At: now}})
 	}))
 	toCall, err := calls.New(p.db).Claim(ctx, owner, queue.Capacity{Items: 9, OtherKeys: 9}, until)
 	require.NoError(t, err)
