@@ -42,12 +42,12 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 			return none, core.Errorf(core.NotFound, "%s cannot be notified through the hub that a store is busy",
 				call.Platform)
 		}
-		return plugin.PlanStoreBusy(ctx, subject, &pb.StoreBusyRequest{StoreRefId: p.StoreRefID,
+		return pluginhost.PlanStoreBusy.Do(ctx, plugin, subject, &pb.StoreBusyRequest{StoreRefId: p.StoreRefID,
 			PlatformStoreId: p.PlatformStoreID, Busy: w.Busy, PrepMinutes: w.PrepMinutes, Until: w.Until,
 			ChangedAt: p.At})
 	}
 	if call.Kind == relay.StoreAction {
-		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
+		return pluginhost.PlanStoreAction.Do(ctx, plugin, subject, &pb.StoreActionRequest{
 			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: action == sdk.Enable, ChangedAt: p.At,
 			TurnOnAt: p.TurnOnAt})
 	}
@@ -59,7 +59,7 @@ func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, c
 			return none, err
 		}
 	}
-	return plugin.PlanItemAction(ctx, subject, request)
+	return pluginhost.PlanItemAction.Do(ctx, plugin, subject, request)
 }
 
 // maxUnavailable bounds the unavailable items, and the options, of a request.

@@ -22,7 +22,7 @@ func (h *Host) planItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call 
 	if err != nil {
 		return none, err
 	}
-	return plugin.PlanItemsOOS(ctx, subject, &pb.ItemsOOSRequest{
+	return pluginhost.PlanItemsOOS.Do(ctx, plugin, subject, &pb.ItemsOOSRequest{
 		Order: orderForPlugin(call.Order), ItemRefIds: p.RefIDs, OptionRefIds: p.OptionRefIDs, AllowEdit: p.AllowEdit,
 		ReportedAt: p.At})
 }
@@ -33,7 +33,7 @@ func (h *Host) interpretItemsOOS(ctx context.Context, call relay.Call, settings 
 	if !h.hasCapability(call.Plugin, sdk.CapabilityOrderOOSResult) {
 		return relay.Outcome{}, nil
 	}
-	read, err := h.Plugin(call.Plugin).InterpretItemsOOS(ctx, subjectOf(call, settings),
+	read, err := pluginhost.InterpretItemsOOS.Do(ctx, h.Plugin(call.Plugin), subjectOf(call, settings),
 		responseForPlugin(response))
 	if err != nil {
 		return relay.Outcome{}, err

@@ -44,7 +44,7 @@ func (h *Host) PlanPoll(ctx context.Context, call relay.Call, run poll.Run, sett
 	if err != nil {
 		return relay.Decision{}, err
 	}
-	decision, err := plugin.PlanPoll(ctx, subject, request)
+	decision, err := pluginhost.PlanPoll.Do(ctx, plugin, subject, request)
 	if err != nil || decision.GetPlan() == nil {
 		return relay.Decision{Skip: decision.GetSkip()}, h.withSettingsError(ctx, plugin, subject, err)
 	}

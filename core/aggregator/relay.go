@@ -94,8 +94,9 @@ func planRiderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 	if err != nil {
 		return none, err
 	}
-	return plugin.PlanRiderStatus(ctx, subject, &pb.RiderStatusRequest{Order: orderForPlugin(call.Order),
-		Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone, ChangedAt: p.At})
+	return pluginhost.PlanRiderStatus.Do(ctx, plugin, subject, &pb.RiderStatusRequest{
+		Order: orderForPlugin(call.Order), Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone,
+		ChangedAt: p.At})
 }
 
 func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -104,7 +105,7 @@ func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay
 	if err != nil {
 		return none, err
 	}
-	decision, err := plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{
+	decision, err := pluginhost.PlanRiderLocation.Do(ctx, plugin, subject, &pb.RiderLocationRequest{
 		Order: orderForPlugin(call.Order), Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
 	if err == nil {
 		if several := sdk.CheckSingleStep(decision.Decision); several != nil {
@@ -124,8 +125,8 @@ func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.C
 	if p.PlatformOrderID != "" { // of a rejected order
 		order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
 	}
-	return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted,
-		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode, ChangedAt: p.At,
+	return pluginhost.PlanAcknowledge.Do(ctx, plugin, subject, &pb.AcknowledgeRequest{Order: order,
+		Accepted: p.Accepted, PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode, ChangedAt: p.At,
 		OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
 }
 
@@ -141,9 +142,9 @@ func (h *Host) planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, ca
 		skipped, err := sdk.Skip("the plugin does not report that the kitchen has started")
 		return pluginhost.Decision{Decision: skipped}, err
 	}
-	return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: orderForPlugin(call.Order),
-		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At,
-		OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
+	return pluginhost.PlanOrderStatus.Do(ctx, plugin, subject, &pb.OrderStatusRequest{
+		Order: orderForPlugin(call.Order), Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes,
+		ReasonCode: p.ReasonCode, ChangedAt: p.At, OutOfStockRefIds: p.OutOfStock, InvalidRefIds: p.Invalid})
 }
 
 func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
@@ -152,8 +153,8 @@ func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	if err != nil {
 		return none, err
 	}
-	return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: orderForPlugin(call.Order), Action: p.Action,
-		Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone, Parameters: p.Parameters})
+	return pluginhost.PlanAction.Do(ctx, plugin, subject, &pb.ActionRequest{Order: orderForPlugin(call.Order),
+		Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone, Parameters: p.Parameters})
 }
 
 // planOf converts a plan, with what its plugin declares in a description. The plan may name nothing else.

@@ -241,7 +241,8 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 		if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
-		read, err := p.plugin.InterpretPublish(ctx, p.responseSubject(), responseForPlugin(response))
+		read, err := pluginhost.InterpretPublish.Do(ctx, p.plugin, p.responseSubject(),
+			responseForPlugin(response))
 		if err != nil {
 			return relay.Outcome{}, err
 		}

@@ -25,7 +25,7 @@ func (h *Host) interpretAcknowledge(ctx context.Context, call relay.Call, settin
 	if !h.hasCapability(call.Plugin, sdk.CapabilityAcknowledgement) {
 		return relay.Outcome{}, nil
 	}
-	read, err := h.Plugin(call.Plugin).InterpretAcknowledge(ctx, subjectOf(call, settings),
+	read, err := pluginhost.InterpretAcknowledge.Do(ctx, h.Plugin(call.Plugin), subjectOf(call, settings),
 		responseForPlugin(response))
 	return publishOutcomeOf(read), err
 }

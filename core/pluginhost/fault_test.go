@@ -101,7 +101,7 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
 	plan := func(ctx context.Context, order string) error {
-		_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1},
+		_, err := PlanRiderStatus.Do(ctx, s.Plugin("hostile"), Subject{Business: 1},
 			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 		return err
 	}

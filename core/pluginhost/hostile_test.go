@@ -246,7 +246,7 @@ func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
 	plan := func(order string) (Decision, error) {
-		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1},
+		return PlanRiderStatus.Do(t.Context(), s.Plugin("hostile"), Subject{Business: 1},
 			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 	}
 	decision, err := plan("")

@@ -146,16 +146,8 @@ func (p Plugin) ServeMenu(ctx context.Context, s Subject, r *sdk.ServeRequest) (
 	})
 }
 
-// InterpretPublish interprets the aggregator's response to a menu.
-func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, newRequest("Menu.InterpretPublish", s, response),
-		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-			return i.client.InterpretPublish(ctx, s.call(), response)
-		})
-}
-
 // PlanUnlist plans the removal of a store from the aggregator, within the time limit of Render. It sets the request's
-// call from the subject, as do the methods below.
+// call from the subject.
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (Decision, error) {
 	r.Call = s.call()
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (Decision, error) {
@@ -229,80 +221,6 @@ func (p Plugin) mayReply(about request, result proto.Message) bool {
 	return err == nil
 }
 
-// PlanAcknowledge plans the acknowledgement of an order.
-func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Orders.PlanAcknowledge", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
-}
-
-// InterpretAcknowledge interprets the aggregator's response to an acknowledgement.
-func (p Plugin) InterpretAcknowledge(ctx context.Context, s Subject,
-	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, newRequest("Orders.InterpretAcknowledge", s, response),
-		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-			return i.client.InterpretAcknowledge(ctx, s.call(), response)
-		})
-}
-
-// PlanOrderStatus plans the update of an order's state.
-func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Orders.PlanStatus", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
-}
-
-// PlanItemsOOS plans the report that items of an order are out of stock.
-func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Orders.PlanItemsOOS", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
-}
-
-// InterpretItemsOOS interprets the aggregator's response to that report.
-func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
-	response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
-	return invoke(ctx, p, newRequest("Orders.InterpretItemsOOS", s, response),
-		func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
-			return i.client.InterpretItemsOOS(ctx, s.call(), response)
-		})
-}
-
-// PlanRiderStatus plans the update of a rider's status.
-func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Riders.PlanStatus", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
-}
-
-// PlanRiderLocation plans the update of a rider's location.
-func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Riders.PlanLocation", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
-}
-
-// PlanStoreAction plans the opening or closing of a store.
-func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Availability.PlanStore", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
-}
-
-// PlanStoreBusy plans the notice of how busy a store is.
-func (p Plugin) PlanStoreBusy(ctx context.Context, s Subject, r *pb.StoreBusyRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Availability.PlanBusy", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreBusy(ctx, r) })
-}
-
-// PlanItemAction plans the enabling or disabling of items and options.
-func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Availability.PlanItems", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
-}
-
 // InterpretAvailability interprets the aggregator's response to such a change.
 func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
@@ -310,13 +228,6 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 			return i.client.InterpretAvailability(ctx, s.call(), action, response)
 		})
-}
-
-// PlanPoll plans a run of a poll.
-func (p Plugin) PlanPoll(ctx context.Context, s Subject, r *sdk.PollRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Polls.Plan", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanPoll(ctx, r) })
 }
 
 // InterpretPoll interprets the response to a poll.
@@ -327,13 +238,6 @@ func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest
 		func(ctx context.Context, i *instance) (*sdk.PollResult, error) {
 			return i.client.InterpretPoll(ctx, r, response)
 		})
-}
-
-// PlanAction plans a feature action.
-func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (Decision, error) {
-	r.Call = s.call()
-	return requestDecision(ctx, p, newRequest("Actions.PlanAction", s, r),
-		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
 }
 
 // InterpretResponse interprets the aggregator's response to an action.
