@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
@@ -11,23 +12,15 @@ import (
 // larger one is a separate chunk.
 const ChunkSize = 28 << 10
 
-// sendChunks sends a list in parts of at most size bytes. It sends nothing for an empty list.
-func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error {
-	start, sum := 0, 0
-	for i, element := range list {
-		grown := sum + proto.Size(element)
-		if i > start && grown > size {
-			if err := send(list[start:i]); err != nil {
-				return err
-			}
-			start, grown = i, grown-sum
-		}
-		sum = grown
-	}
-	if start == len(list) {
+// sendFindings sends findings in chunks. It sends nothing if there are none.
+func sendFindings(findings []*Finding, send func(*pb.FindingsChunk) error) error {
+	if len(findings) == 0 {
 		return nil
 	}
-	return send(list[start:])
+	c := &chunker[pb.FindingsChunk]{size: ChunkSize, send: send, chunk: &pb.FindingsChunk{}}
+	addToChunks(c, findings, func(m *pb.FindingsChunk) *[]*Finding { return &m.Findings })
+	c.flush()
+	return c.err
 }
 
 // sendCheck sends a check in chunks of at most size bytes: first the context, then the items. The first chunk has the
@@ -43,20 +36,6 @@ func sendCheck(call *Call, check *Check, size int, send func(*pb.ItemsChunk) err
 	addToChunks(c, check.GetItems(), func(m *pb.ItemsChunk) *[]*pb.Item { return &m.Items })
 	c.flush()
 	return c.err
-}
-
-// appendCheck adds the content of a chunk to a check.
-func appendCheck(check *Check, chunk *pb.ItemsChunk) {
-	if chunk.GetCall() != nil {
-		check.Call = chunk.GetCall()
-	}
-	check.Items = append(check.Items, chunk.GetItems()...)
-	check.Stores = append(check.Stores, chunk.GetStores()...)
-	check.Categories = append(check.Categories, chunk.GetCategories()...)
-	check.OptionGroups = append(check.OptionGroups, chunk.GetOptionGroups()...)
-	check.Options = append(check.Options, chunk.GetOptions()...)
-	check.Taxes = append(check.Taxes, chunk.GetTaxes()...)
-	check.Charges = append(check.Charges, chunk.GetCharges()...)
 }
 
 // sendMenu sends a menu in chunks of at most size bytes.
@@ -99,20 +78,20 @@ func addToChunks[C any, T proto.Message](c *chunker[C], list []T, field func(*C)
 	}
 }
 
-// appendChunk adds the content of a chunk to a menu.
-func appendChunk(menu *Menu, chunk *pb.MenuChunk) {
-	if chunk.GetCall() != nil {
-		menu.Call = chunk.GetCall()
-	}
-	if chunk.GetStore() != nil {
-		menu.Store = chunk.GetStore()
-	}
-	menu.Categories = append(menu.Categories, chunk.GetCategories()...)
-	menu.Items = append(menu.Items, chunk.GetItems()...)
-	menu.OptionGroups = append(menu.OptionGroups, chunk.GetOptionGroups()...)
-	menu.Options = append(menu.Options, chunk.GetOptions()...)
-	menu.Taxes = append(menu.Taxes, chunk.GetTaxes()...)
-	menu.Charges = append(menu.Charges, chunk.GetCharges()...)
+// appendChunk adds the content of a chunk to a check or a menu. The elements of lists are shared.
+func appendChunk(whole, chunk proto.Message) {
+	to := whole.ProtoReflect()
+	chunk.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if !field.IsList() {
+			to.Set(field, value)
+			return true
+		}
+		list := to.Mutable(field).List()
+		for i := range value.List().Len() {
+			list.Append(value.List().Get(i))
+		}
+		return true
+	})
 }
 
 // sendRendered sends a decision, and the body of its plan in chunks.

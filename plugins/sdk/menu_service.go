@@ -29,7 +29,7 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 		return m.s.unimplemented(CapabilityMenuCheck)
 	}
 	check := &Check{}
-	if err := receiveChunks(stream, func(chunk *pb.ItemsChunk) { appendCheck(check, chunk) }); err != nil {
+	if err := receiveChunks(stream, func(chunk *pb.ItemsChunk) { appendChunk(check, chunk) }); err != nil {
 		return err
 	}
 	var findings []*Finding
@@ -42,8 +42,7 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 	if err != nil {
 		return err
 	}
-	return sendChunks(findings, ChunkSize,
-		func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
+	return sendFindings(findings, stream.Send)
 }
 
 // Render receives the whole menu, calls the plugin and sends the result.
