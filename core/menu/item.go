@@ -61,7 +61,7 @@ func (o *ItemObject) check(c *checker) {
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.images(o.Images)
 	translations(c, &o.Translations, "title")
-	c.tags(o.Tags)
+	c.tags(&o.Tags)
 	c.platforms("included_platforms", &o.IncludedPlatforms)
 	c.platformPricing(o.PlatformPricing)
 	c.keyValueGroups(o.KeyValueGroups, OnItem)

@@ -116,6 +116,24 @@ func TestWrongTypesAreStillRejected(t *testing.T) {
 	}
 }
 
+func TestNullTagsAreIgnored(t *testing.T) {
+	runEffects(t, []effectRow{{"null",
+		[]string{`M {"items":[{"ref_id":"tea","title":"Tea","price":10,"tags":{"default":["new"],"web":null,` +
+			`"app":[]}}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+			require.JSONEq(t, `{"default":["new"],"app":[]}`, string(h.item("tea").Tags))
+		}}, {"only null",
+		[]string{`M {"items":[{"ref_id":"tea","title":"Tea","price":10,"tags":{"default":["new"]}}]}`,
+			`M {"items":[{"ref_id":"tea","price":10,"tags":{"default":null,"web":null}}]}`},
+		func(t *testing.T, h *memoryDB, last Plan) {
+			require.JSONEq(t, `{"default":["new"]}`, string(h.item("tea").Tags))
+			require.False(t, last.Outcomes[Items][0].Changed)
+		}}, {"none",
+		[]string{`M {"items":[{"ref_id":"tea","title":"Tea","price":10,"tags":{"default":["new"]}}]}`,
+			`M {"items":[{"ref_id":"tea","price":10,"tags":{}}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
+			require.JSONEq(t, `{}`, string(h.item("tea").Tags))
+		}}})
+}
+
 func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"taxes", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["tea"]},` +

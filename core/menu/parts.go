@@ -113,11 +113,15 @@ func (c *checker) images(list []Image) {
 	}
 }
 
-func (c *checker) tags(tags map[string][]string) {
+// tags checks the tags of an item. A platform with null counts as not sent.
+func (c *checker) tags(sent *map[string][]string) {
+	tags := *sent
 	for _, platform := range slices.Sorted(maps.Keys(tags)) {
 		list, field := tags[platform], "tags."+platform
-		if list == nil { // null: not sent
-			delete(tags, platform)
+		if list == nil {
+			if delete(tags, platform); len(tags) == 0 { // {} would delete the stored ones
+				*sent = nil
+			}
 			continue
 		}
 		if strings.TrimSpace(platform) == "" || core.TooLong(platform, maxName) != "" {

@@ -295,14 +295,6 @@ func TestUnknownPlatformsTakeEffectLater(t *testing.T) {
 	}}})
 }
 
-func TestNullTagsAreIgnored(t *testing.T) {
-	runEffects(t, []effectRow{{"null",
-		[]string{`M {"items":[{"ref_id":"tea","title":"Tea","price":10,"tags":{"default":["new"],"web":null,` +
-			`"app":[]}}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
-			require.JSONEq(t, `{"default":["new"],"app":[]}`, string(h.item("tea").Tags))
-		}}})
-}
-
 func TestPlatformPricingOverridesThePrice(t *testing.T) {
 	own, aggregator := core.Platform{Name: "web", ServedBy: core.ServedByMerchant},
 		core.Platform{Name: "tasty-eats", ServedBy: "aggregator-b"}
