@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -22,19 +23,33 @@ func NormalizeLanguage(code string) (present string, known bool) {
 // NoLanguage is the warning about a translation with a blank language. It continues the field's name.
 const NoLanguage = "is empty, and the translation is ignored"
 
-// ReadLanguage returns the stored form of the language code of a translation, with its region if it has one. It
-// keeps codes outside of ISO 639-1, in lower case. The warning about another form continues the field's name, "" if
-// there is none.
+// ReadLanguage returns the stored form of the language code of a translation, with its script and region if it has
+// them. It keeps codes outside of ISO 639-1, in lower case. The warning about another form continues the field's name,
+// "" if there is none.
 func ReadLanguage(code string) (stored, warning string) {
-	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
+	base, subtags, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
 	present, known := NormalizeLanguage(base)
-	switch {
-	case !known:
+	if !known {
 		stored = strings.ToLower(code)
 		return stored, "is not a two-letter ISO 639-1 code, and is stored as " + QuoteNames([]string{stored})
-	case region != "":
-		present += "-" + strings.ToUpper(region)
-		return present, "has a region, and is stored as " + QuoteNames([]string{present})
 	}
-	return present, ""
+	stored, has := present, ""
+	for subtag := range strings.SplitSeq(subtags, "-") {
+		script, unknownScript := language.ParseScript(subtag)
+		switch {
+		case subtag == "":
+			continue
+		case len(subtag) == 2, len(subtag) == 3 && subtag[0] <= '9':
+			has, subtag = "a region", strings.ToUpper(subtag)
+		case unknownScript == nil:
+			has, subtag = cmp.Or(has, "a script"), script.String()
+		default:
+			has, subtag = cmp.Or(has, "a variant"), strings.ToLower(subtag)
+		}
+		stored += "-" + subtag
+	}
+	if has == "" {
+		return stored, ""
+	}
+	return stored, "has " + has + ", and is stored as " + QuoteNames([]string{stored})
 }
