@@ -107,17 +107,18 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// DropBlankPlatforms removes blank names from a list of platforms of a request. It returns a warning that continues the
-// name of the field, or "". A list of only blank names counts as not sent, because an empty list has a meaning.
-func DropBlankPlatforms(list []string) (kept []string, warning string) {
+// DropBlankEntries removes blank entries from a list of a request, whose entries are names or references. It returns a
+// warning that continues the name of the field, or "". A list of only blank entries counts as not sent, because an
+// empty list has a meaning.
+func DropBlankEntries(list []string, entries string) (kept []string, warning string) {
 	kept = DropBlank(list)
 	switch len(kept) {
 	case len(list):
 		return kept, ""
 	case 0:
-		return nil, "contains only empty names, and is read as absent"
+		return nil, "contains only empty " + entries + ", and is read as absent"
 	}
-	return kept, "contains empty names, which are ignored"
+	return kept, "contains empty " + entries + ", which are ignored"
 }
 
 // UnknownPlatforms returns the warning about platforms that the business does not have. They are stored, and take

@@ -98,14 +98,14 @@ func (c *checker) atMost(field string, length, most int) bool {
 	return length <= most
 }
 
-// refs checks a list of references or names.
+// refs checks a list of references or names. It accepts blank ones.
 func (c *checker) refs(field string, list []string) {
 	if !c.atMost(field, len(list), maxElements) {
 		return
 	}
 	for i := range list {
-		if s := &list[i]; strings.TrimSpace(*s) == "" || len(*s) > maxRefID {
-			c.text(fmt.Sprintf("%s[%d]", field, i), s, 1, maxRefID)
+		if s := &list[i]; len(*s) > maxRefID {
+			c.text(fmt.Sprintf("%s[%d]", field, i), s, 0, maxRefID)
 		}
 	}
 }

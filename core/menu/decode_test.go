@@ -131,8 +131,6 @@ func TestItemFieldsAreValidated(t *testing.T) {
 			"current_stock must be a whole number from -1"},
 		{"category_ref_ids is a list of strings", item(`,"category_ref_ids":[1]`),
 			"category_ref_ids[0] must be a string"},
-		{"category_ref_ids names something", item(`,"category_ref_ids":[" ` +
-			`"]`), "category_ref_ids[0] must not be empty"},
 		{"fulfillment_modes are delivery and pickup", item(`,"fulfillment_modes":["delivery","pickup"]`), ""},
 		{"there is no other fulfillment mode", item(`,"fulfillment_modes":["dine_in"]`),
 			"fulfillment_modes[0] must be one of: delivery, pickup"},
@@ -195,7 +193,6 @@ func TestOptionGroupAndOptionFieldsAreValidated(t *testing.T) {
 			option(
 				`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_max","value":"2"}]}]`),
 			""},
-		{"nested_opt_grps names something", option(`,"nested_opt_grps":[" "]`), "nested_opt_grps[0] must not be empty"},
 	})
 }
 

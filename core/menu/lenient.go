@@ -20,22 +20,18 @@ func (c *checker) warn(field, text string) {
 	c.warnings = append(c.warnings, Warning{path, path + " " + text})
 }
 
-// references drops empty references from a list, which some clients send for none, and checks the others.
-func (c *checker) references(field string, list *[]string) {
-	if slices.Contains(*list, "") {
-		*list = slices.DeleteFunc(*list, func(ref string) bool { return ref == "" })
-		c.warn(field, "contains empty references, which are ignored")
-	}
-	c.refs(field, *list)
-}
+// references checks a list of references, and drops blank ones, which some clients send for none.
+func (c *checker) references(field string, list *[]string) { c.notBlank(field, list, "references") }
 
-// platforms drops blank names from a list of platforms, and checks the others.
-func (c *checker) platforms(field string, list *[]string) {
-	kept, warning := core.DropBlankPlatforms(*list)
+// platforms checks a list of names of platforms, and drops blank ones.
+func (c *checker) platforms(field string, list *[]string) { c.notBlank(field, list, "names") }
+
+func (c *checker) notBlank(field string, list *[]string, entries string) {
+	c.refs(field, *list) // before an entry changes its index
+	kept, warning := core.DropBlankEntries(*list, entries)
 	if *list = kept; warning != "" {
 		c.warn(field, warning)
 	}
-	c.refs(field, *list)
 }
 
 // language returns the stored form of a language code (core.ReadLanguage).

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -84,8 +85,8 @@ func TestDeviationsOfRealClientsAreAccepted(t *testing.T) {
 		"no translation with a language": {tea(`"translations":[{"title":"x"}]`), Items, []Warning{
 			{"translations[0].language", "translations[0].language is empty, and the translation is ignored"}},
 			func(t *testing.T, h *memoryDB) { require.Nil(t, h.item("tea").Translations) }},
-		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
-			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references, which are ignored"}},
+		"an empty reference": {tea(`"category_ref_ids":[""," ",null]`), Items,
+			[]Warning{{"category_ref_ids", "category_ref_ids contains only empty references, and is read as absent"}},
 			func(t *testing.T, h *memoryDB) { require.Empty(t, h.categoriesOf("tea")) }},
 		"a bare percent sign": {tea(`"img_url":"https://x.example/100%.png?a=%20b%"`), Items,
 			[]Warning{{"img_url", "img_url has an unescaped %, stored as %25"}},
@@ -132,6 +133,27 @@ func TestNullTagsAreIgnored(t *testing.T) {
 			`M {"items":[{"ref_id":"tea","price":10,"tags":{}}]}`}, func(t *testing.T, h *memoryDB, _ Plan) {
 			require.JSONEq(t, `{}`, string(h.item("tea").Tags))
 		}}})
+}
+
+func TestBlankReferencesKeepTheCategories(t *testing.T) {
+	for sent, kept := range map[string][]string{`[null]`: {"C"}, `[""]`: {"C"}, `["","typo"]`: {"C"}, `[]`: {}} {
+		runEffects(t, []effectRow{{sent, []string{
+			`M {"categories":[{"ref_id":"C","name":"c"}],"items":[{"ref_id":"tea","title":"Tea","price":1,` +
+				`"category_ref_ids":["C"]}]}`,
+			`M {"items":[{"ref_id":"tea","price":1,"category_ref_ids":` + sent + `}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) { require.ElementsMatch(t, kept, h.categoriesOf("tea")) }}})
+	}
+}
+
+func TestErrorInAListHasTheSentIndex(t *testing.T) {
+	long := `["a",""," ","` + strings.Repeat("x", 256) + `"]`
+	for body, place := range map[string]string{
+		`{"items":[{"ref_id":"a","price":1,"category_ref_ids":` + long + `}]}`:   "category_ref_ids[3]",
+		`{"items":[{"ref_id":"a","price":1,"included_platforms":` + long + `}]}`: "included_platforms[3]",
+	} {
+		_, err := Decode([]byte(body), MasterScope(), Rules{Vocabulary: fakeVocabulary(t)})
+		require.ErrorContains(t, err, place+" must be at most 255")
+	}
 }
 
 func TestObjectsSentTwiceAreMerged(t *testing.T) {

@@ -73,8 +73,8 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 			v.AddFailure(at, raws[i], failures[i])
 			continue
 		}
+		groups[i].check(at, &v) // before an entry changes its index
 		warnings = append(warnings, groups[i].dropBlank(at, &v)...)
-		groups[i].check(at, &v)
 		if first, twice := titles[groups[i].Title]; twice {
 			v.Add(at, "title", "duplicate", fmt.Sprintf("is the same as in timing_groups[%d]", first))
 		}
@@ -156,6 +156,9 @@ func (g *TimingGroup) check(at core.Object, v *core.Violations) {
 	}
 	seen := make(map[string]bool, len(g.CategoryRefIDs))
 	for i, refID := range g.CategoryRefIDs {
+		if strings.TrimSpace(refID) == "" {
+			continue // see dropBlank
+		}
 		field := fmt.Sprintf("category_ref_ids[%d]", i)
 		if text(field, refID); seen[refID] {
 			fail(field, "duplicate", "is given twice")

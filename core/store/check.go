@@ -47,15 +47,15 @@ func check(submitted *Submitted, at core.Object, v *core.Violations) {
 	}
 	c.within("geo_latitude", o.Latitude, 90)
 	c.within("geo_longitude", o.Longitude, 180)
-	c.list("notification_phones", o.NotificationPhones)
-	c.list("notification_emails", o.NotificationEmails)
+	c.list("notification_phones", o.NotificationPhones, 1)
+	c.list("notification_emails", o.NotificationEmails, 1)
 	for i, address := range o.NotificationEmails {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
 			c.fail(fmt.Sprintf("notification_emails[%d]", i), "email",
 				"must be an e-mail address such as store@example.com, not "+core.Quote(address))
 		}
 	}
-	c.list("zip_codes", o.ZipCodes)
+	c.list("zip_codes", o.ZipCodes, 1)
 	c.platforms("excluded_platforms", &o.ExcludedPlatforms)
 	c.platforms("included_platforms", &o.IncludedPlatforms)
 	o.Translations = c.translations(o.Translations)
@@ -99,23 +99,23 @@ func (c checker) text(field string, s *string, shortest, longest int) {
 	}
 }
 
-func (c checker) list(field string, list []string) {
+func (c checker) list(field string, list []string, shortest int) {
 	if len(list) > maxElements {
 		c.fail(field, "length", fmt.Sprintf("must have at most %d elements, not %d", maxElements, len(list)))
 		return
 	}
 	for i := range list {
-		c.text(fmt.Sprintf("%s[%d]", field, i), &list[i], 1, maxShort)
+		c.text(fmt.Sprintf("%s[%d]", field, i), &list[i], shortest, maxShort)
 	}
 }
 
-// platforms drops blank names from a list of platforms, and checks the others.
+// platforms checks a list of names of platforms, and drops blank ones.
 func (c checker) platforms(field string, list *[]string) {
-	kept, warning := core.DropBlankPlatforms(*list)
+	c.list(field, *list, 0) // before an entry changes its index
+	kept, warning := core.DropBlankEntries(*list, "names")
 	if *list = kept; warning != "" {
 		c.warn(field, warning)
 	}
-	c.list(field, *list)
 }
 
 func (c checker) notNegative(field string, n *int64) {

@@ -141,6 +141,11 @@ func TestBlankPlatformsAndLanguagesAreDropped(t *testing.T) {
 	}, submitted.Warnings)
 }
 
+func TestErrorInAPlatformListHasTheSentIndex(t *testing.T) {
+	_, err := Decode([]byte(one(`"excluded_platforms":["web","","` + strings.Repeat("x", 256) + `"]`)))
+	require.ErrorContains(t, err, "excluded_platforms[2] must be at most 255")
+}
+
 func TestFalseTextsAreReadAsEmpty(t *testing.T) {
 	request, err := Decode([]byte(one(`"name":"N","address":false,"contact_phone":false,"platform_data":[` +
 		`{"name":"web","platform_store_id":false},{"name":"app","url":false,"platform_store_id":"7"}]`)))

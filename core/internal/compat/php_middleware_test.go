@@ -44,7 +44,7 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 		"no minimum": {`{"option_groups":[{"ref_id":"g","title":"G","min_selectable":-1,"max_selectable":-1}]}`,
 			"option_groups.0", []string{"min_selectable: min_selectable is -1, and is read as 0"}},
 		"no category": {`{"items":[{"ref_id":"dal","price":9.5,"category_ref_ids":[""]}]}`, "items.0",
-			[]string{"category_ref_ids: category_ref_ids contains empty references, which are ignored"}},
+			[]string{"category_ref_ids: category_ref_ids contains only empty references, and is read as absent"}},
 		"nobody": {`{"items":[{"ref_id":"dal","price":9.5,"serves":0}]}`, "items.0",
 			[]string{"serves: serves is 0, and is read as absent"}},
 		"a tax twice": {`{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8},` +
