@@ -82,7 +82,7 @@ func (l *load) setHubs(hubs ...string) {
 }
 
 func (l *load) post(ctx context.Context, one *posClient) {
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(30 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
