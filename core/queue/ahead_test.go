@@ -67,3 +67,29 @@ func TestItemsClaimedAheadAreReleasedAtAStop(t *testing.T) {
 		})
 	}
 }
+
+func TestLockedItemsAreClaimedWithPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTable(items(1, 1)...)
+		q.rowLocks = true
+		config := small()
+		config.Poll = time.Second
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			New(config, slowTable{q}, q.clock, slog.New(slog.DiscardHandler)).Run(ctx)
+		}()
+		defer func() {
+			cancel()
+			<-ended
+		}()
+		<-time.After(time.Minute)
+		q.locked(func() {
+			require.LessOrEqual(t, len(q.claims), 70)
+			q.rowLocks = false
+		})
+		<-time.After(1100 * time.Millisecond)
+		q.locked(func() { require.Equal(t, []int{0}, q.recorded) })
+	})
+}

@@ -137,6 +137,8 @@ type Engine[T, R any] struct {
 	work    context.Context // of the engine, also of items that Start starts before Run; ended by cancel
 	cancel  context.CancelFunc
 
+	lockedPause time.Duration // before the next claim, while all due items are locked; the claim loop's own
+
 	mu        sync.Mutex
 	runs      context.Context // of running items; ended by cutOff
 	cutOff    context.CancelCauseFunc

@@ -54,7 +54,7 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 		if err == nil && len(batch.Items) == 0 && e.unlimited() {
 			next = e.clock.Now().Add(e.config.Rest)
 		}
-		next = earlier(next, e.nextClaim(batch))
+		next = e.unlessLocked(batch, earlier(next, e.nextClaim(batch)))
 	}
 	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
 }
@@ -82,6 +82,21 @@ func (e *Engine[T, R]) nextClaim(last Batch[T]) time.Time {
 		return last.NextDue
 	}
 	return ahead
+}
+
+// firstLockedPause is the first pause after a claim that found only locked items.
+const firstLockedPause = 10 * time.Millisecond
+
+// unlessLocked returns when to claim again. Items that are due although a claim found none are locked by another
+// transaction, which may take long. The pauses before the next claims then double, up to Poll.
+func (e *Engine[T, R]) unlessLocked(last Batch[T], next time.Time) time.Time {
+	now := e.clock.Now()
+	if len(last.Items) > 0 || next.After(now) {
+		e.lockedPause = 0
+		return next
+	}
+	e.lockedPause = min(max(2*e.lockedPause, firstLockedPause), e.config.Poll)
+	return now.Add(e.lockedPause)
 }
 
 // accept adds claimed items to the queues of their keys, each when it may start.

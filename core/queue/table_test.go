@@ -43,6 +43,7 @@ type table struct {
 	effect    FinishResult
 	onClaim   func() // at the end of a claim
 	unlimited bool   // claims ignore the capacity of keys
+	rowLocks  bool   // another transaction locks the pending items
 }
 
 func newTable(items ...item) *table {
@@ -70,7 +71,7 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 		switch {
 		case slices.Contains(c.Busy, i.key) || slices.Contains(c.BusyGroups, i.group):
 			return false
-		case i.due.After(t.clock.Now().Add(c.Ahead)) || len(batch.Items) == c.Items ||
+		case i.due.After(t.clock.Now().Add(c.Ahead)) || len(batch.Items) == c.Items || t.rowLocks ||
 			taken[i.key] == limit && !t.unlimited:
 			if batch.NextDue.IsZero() || i.due.Before(batch.NextDue) {
 				batch.NextDue = i.due.Add(1) // zero would mean none
