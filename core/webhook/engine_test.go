@@ -222,3 +222,16 @@ func TestStopLeavesNoGoroutineBehind(t *testing.T) {
 		runEngine(t, l, Config{}, accepted)
 	})
 }
+
+func TestPanicFailsOnlyItsAttempt(t *testing.T) {
+	e := NewEngine(Config{}, Dependencies{Queue: newFakeQueue(0, nil), Clock: core.NewSystemClock(nil),
+		Poster:   poster(func(context.Context, Delivery) Attempt { panic("a response that nobody expected") }),
+		Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
+	result, outcome := policy{e}.Run(t.Context(), Delivery{URL: "https://example.com"})
+	require.Equal(t, queue.Outcome{Response: queue.NoResponse}, outcome)
+	require.Equal(t, Pending, result.State)
+	require.Equal(t, Protocol, result.Attempt.ErrorClass)
+	require.Equal(t, "the hub failed", result.Attempt.Error)
+	require.Equal(t, "https://example.com", result.Attempt.URL)
+	require.False(t, result.Attempt.StartedAt.IsZero())
+}

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -39,7 +40,7 @@ func (p policy) Run(ctx context.Context, d Delivery) (Result, queue.Outcome) {
 	}
 	ctx, span := p.config.Tracer.Start(d.Trace.NewContext(ctx), core.ClientSpan, "deliver", string(d.EventType))
 	d.Trace = core.TraceFromContext(ctx)
-	record := p.poster.Post(ctx, d)
+	record := p.post(ctx, d)
 	span.SetInt64("servery.business", int64(d.Business))
 	span.SetInt64("servery.webhook", d.WebhookID)
 	span.SetString("servery.event", d.EventID.String())
@@ -59,6 +60,18 @@ func (p policy) Run(ctx context.Context, d Delivery) (Result, queue.Outcome) {
 		return result, queue.Outcome{Response: queue.Responded}
 	}
 	return result, queue.Outcome{Response: queue.NoResponse}
+}
+
+// post makes an attempt. A panic fails it, instead of ending the process.
+func (p policy) post(ctx context.Context, d Delivery) (record Attempt) {
+	began := p.clock.Now()
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.log.Error("making an attempt failed", "delivery", d.ID, "panic", cause, "stack", string(debug.Stack()))
+			record = Attempt{StartedAt: began, URL: d.URL, ErrorClass: Protocol, Error: "the hub failed"}
+		}
+	}()
+	return p.poster.Post(ctx, d)
 }
 
 // Finish records attempts. A retry may be due before the next claim.
