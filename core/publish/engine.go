@@ -143,6 +143,9 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	if absent := p.Clock.Now().Add(p.UnavailablePause); result.Uncounted && absent.After(outcome.PausedUntil) {
 		outcome.PausedUntil = absent
 	}
+	if queue.Abandoned(ctx) && response == queue.NoResponse && (result.State == Waiting || result.State == Failed) {
+		result.State, result.Uncounted, result.RetryAt, result.RetryAfter = Waiting, true, p.Clock.Now(), time.Time{}
+	}
 	p.Observer.Published(result, p.Clock.Now().Sub(start))
 	p.report(result)
 	return result, outcome

@@ -88,7 +88,7 @@ func (s *fakeQueue) Render(ctx context.Context, w Work) (Rendering, error) {
 			select {
 			case <-s.block:
 			case <-ctx.Done():
-				return SendResult{State: Waiting, Message: "cut off"}
+				return SendResult{State: Failed, Message: "cut off"} // as after the last attempt
 			}
 		}
 		return SendResult{State: Published, Responded: true}
@@ -205,7 +205,8 @@ func TestStopCutsOffHangingPublications(t *testing.T) {
 	stop := s.start(t, Config{StopWithin: time.Millisecond}, 9)
 	eventually(t, func() bool { claims, _ := s.count(9); return claims == 1 })
 	stop()
-	require.Equal(t, "cut off", s.results[9][0].Message)
+	r := s.results[9][0]
+	require.Equal(t, []any{Waiting, true, true, "cut off"}, []any{r.State, r.Attempted, r.Uncounted, r.Message})
 }
 
 func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {

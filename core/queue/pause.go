@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// errAbandoned is the cause of contexts that Abandon ended.
-var errAbandoned = errors.New("this replica may have lost its leases")
+// errAbandoned is the cause of contexts that Abandon or a stop ended.
+var errAbandoned = errors.New("this replica leaves its items to others")
 
-// Abandoned reports whether Abandon has ended the context of a running item. A policy releases such an item if it has
-// no response: another replica may own it.
+// Abandoned reports whether Abandon or a stop has ended the context of a running item. Without a response, a policy
+// releases such an item or counts no attempt: the receiver did nothing wrong, and another replica may own the item.
 func Abandoned(ctx context.Context) bool { return context.Cause(ctx) == errAbandoned }
 
 // Control is an engine to those who know whether this replica still owns its leases.

@@ -251,15 +251,14 @@ func TestStopFinishesRunningItemsAndReleasesOthers(t *testing.T) {
 	})
 }
 
-func TestStopCutsOffHangingItems(t *testing.T) {
+func TestStopAbandonsHangingItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTable(items(2, 1)...)
 		q.run = func(ctx context.Context, work item) Outcome {
-			outcome := hang(ctx, work)
-			if work.id == 1 {
-				outcome.Next = Release
+			if work.id == 0 {
+				return hang(ctx, work)
 			}
-			return outcome
+			return hangUntilAbandoned(ctx, work)
 		}
 		_, stop := start(t, q, small())
 		<-time.After(time.Second)

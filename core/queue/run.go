@@ -23,7 +23,9 @@ func (e *Engine[T, R]) Run(ctx context.Context) {
 	e.releaseMarked()
 	drain(&e.running, e.config.StopWithin, func() {
 		e.log.Warn("cancelling work at shutdown", "queue", e.config.Name)
-		e.cancel()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.cutOff(errAbandoned)
 	})
 	e.releaseMarked()
 	close(e.results)

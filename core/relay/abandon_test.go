@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,4 +57,35 @@ func TestAbandonedSequenceKeepsItsRecords(t *testing.T) {
 	require.Equal(t, []any{Waiting, true, 1}, []any{r.State, r.Uncounted, len(r.Earlier)})
 	require.Equal(t, "first", r.Earlier[0].Step)
 	require.Empty(t, b.released)
+}
+
+// hangingAggregator does not respond.
+type hangingAggregator struct {
+	*fakeDependencies
+	running chan struct{}
+}
+
+func (b hangingAggregator) Send(ctx context.Context, _ Request) Attempt {
+	close(b.running)
+	<-ctx.Done()
+	return Attempt{ErrorClass: "canceled", Error: "the request was canceled"}
+}
+
+func TestCallCutOffByStopIsReleased(t *testing.T) {
+	b := hangingAggregator{&fakeDependencies{}, make(chan struct{})}
+	b.calls("swift", 2, 1)
+	b.due[0].Attempts = 5 // this is the last one
+	e := NewEngine(Config{StopWithin: time.Millisecond}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b,
+		Observer: b, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	<-b.running
+	cancel()
+	<-ended
+	require.Empty(t, b.results)
+	require.Len(t, b.released, 1)
 }
