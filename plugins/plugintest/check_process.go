@@ -34,6 +34,9 @@ func checkLogs(ctx context.Context, s *session) error {
 			_, _ = Request{q.Method, message}.Send(ctx, s.Client) // only the log matters
 		}
 	}
+	if s.PID != 0 {
+		s.log.settle()
+	}
 	log := s.Log()
 	if at := bytes.Index(log, []byte(canary)); at >= 0 {
 		return fmt.Errorf("the log repeats the request: %s", log[max(0, at-200):at])

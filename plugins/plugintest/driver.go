@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
@@ -76,16 +77,38 @@ func (r *Running) WriteLog(to io.Writer, prefix string) {
 
 // logBuffer is a bounded buffer with the end of a log.
 type logBuffer struct {
-	mu   sync.Mutex
-	tail []byte
+	mu      sync.Mutex
+	tail    []byte
+	written int
 }
 
 const maxLogBytes = 4 << 20
+
+// logQuiet is how long a program writes nothing before its log counts as complete. logTimeout bounds the wait.
+const (
+	logQuiet   = 50 * time.Millisecond
+	logTimeout = 2 * time.Second
+)
+
+// settle waits until what the program has written so far is in the log.
+func (l *logBuffer) settle() {
+	size := -1
+	for begun := time.Now(); time.Since(begun) < logTimeout; time.Sleep(logQuiet) {
+		l.mu.Lock()
+		before := size
+		size = l.written
+		l.mu.Unlock()
+		if size == before {
+			return
+		}
+	}
+}
 
 // Write appends to the log.
 func (l *logBuffer) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.written += len(text)
 	l.tail = append(l.tail, text...)
 	if len(l.tail) > maxLogBytes {
 		l.tail = bytes.Clone(l.tail[len(l.tail)-maxLogBytes:])
@@ -296,22 +319,43 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 		config.Cmd.Env = append(config.Cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(memory, 10))
 	}
 	config.AutoMTLS = d.transport != sdk.TransportSocket
-	config.Stderr, config.StartTimeout = log, sdk.StartTimeout
+	config.Stderr, config.SyncStdout, config.SyncStderr, config.StartTimeout = log, log, log, sdk.StartTimeout
 	host := plugin.NewClient(config)
 	running, err := startOnSocket(host, log)
 	if err == nil && config.AutoMTLS && config.TLSConfig.RootCAs == nil {
 		err = sdk.ErrNoTLS
 	}
 	if err != nil {
-		host.Kill()
+		end(host, config.Cmd.Process)
 		return nil, err
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {
-		host.Kill()
+		end(host, config.Cmd.Process)
 		return nil
 	}
 	return running, nil
+}
+
+// killTimeout is how long a program has to end before its group is killed.
+const killTimeout = 3 * time.Second
+
+// end ends a program and its group. Without a response, Kill of go-plugin returns only when the process has ended.
+func end(host *plugin.Client, program *os.Process) {
+	ended := make(chan struct{})
+	go func() {
+		host.Kill()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-time.After(killTimeout):
+	}
+	if program != nil {
+		killGroup(program)
+	}
+	<-ended
 }
 
 // startOnSocket starts a program, which must serve on a unix socket.

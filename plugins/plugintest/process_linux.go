@@ -105,6 +105,9 @@ func resident(pid int) (bytes uint64) {
 	return bytes
 }
 
+// killGroup kills a program and its process group.
+func killGroup(program *os.Process) { _ = syscall.Kill(-program.Pid, syscall.SIGKILL) }
+
 // groupTimeout is the maximum time that the processes of a group take to end after the first one.
 const groupTimeout = time.Second
 

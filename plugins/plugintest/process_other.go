@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"context"
+	"os"
 	"syscall"
 )
 
@@ -19,5 +20,7 @@ func environment(context.Context, *session) error { return nil }
 func network(context.Context, *session) error { return nil }
 
 func resident(int) uint64 { return 0 }
+
+func killGroup(program *os.Process) { _ = program.Kill() }
 
 func endGroup(int) []string { return nil }

@@ -2,6 +2,7 @@ package plugintest_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -17,7 +18,8 @@ import (
 )
 
 // programs are the plugins that this test program serves, by its file name.
-var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{}}
+var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{},
+	"prints": prints{}}
 
 func TestMain(m *testing.M) {
 	if p, is := programs[filepath.Base(os.Args[0])]; is {
@@ -89,6 +91,30 @@ func (writes) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Dec
 		return nil, err
 	}
 	return sdk.Skip("not supported")
+}
+
+// prints prints the name of a rider.
+type prints struct{ compliant }
+
+func (prints) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	fmt.Println(r.GetRiderName())
+	return sdk.Skip("not supported")
+}
+
+func TestPrintedPersonalDataIsFound(t *testing.T) {
+	t.Parallel()
+	const check = "the log is readable and holds nothing of what was asked"
+	require.Contains(t, driverFailures(t, program(t, "prints"), plugintest.Options{}.Only(check))[check],
+		"the log repeats the request")
+}
+
+func TestHangingProgramIsEnded(t *testing.T) {
+	t.Parallel()
+	running, err := program(t, "compliant").Start()
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(running.PID, syscall.SIGSTOP))
+	require.NoError(t, running.Stop())
+	require.ErrorIs(t, syscall.Kill(running.PID, 0), syscall.ESRCH)
 }
 
 func TestLeftoversOfProgramsAreFound(t *testing.T) {
