@@ -38,7 +38,7 @@ func checkChunkSizes(ctx context.Context, s *session) error {
 	for _, q := range menuRequests(s, 400) {
 		var first []byte
 		for _, s.Client.Chunk = range []int{sdk.ChunkSize, 1, 64 << 10, 256 << 10, 3001, 8 << 20} {
-			answer, err := encodedResult(ctx, s, q)
+			answer, err := encodedResult(ctx, s.Client, q)
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func checkRiders(ctx context.Context, s *session) error {
 					update.GetOrder().GetPlatformOrderId(), err)
 			}
 		}
-		answer, err := encodedResult(ctx, s, q)
+		answer, err := encodedResult(ctx, s.Client, q)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func checkRiders(ctx context.Context, s *session) error {
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(disordered),
 		func(i, j int) { disordered[i], disordered[j] = disordered[j], disordered[i] })
 	for _, q := range disordered {
-		answer, err := encodedResult(ctx, s, q)
+		answer, err := encodedResult(ctx, s.Client, q)
 		if err != nil {
 			return err
 		}

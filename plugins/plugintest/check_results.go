@@ -141,8 +141,8 @@ func checkGolden(ctx context.Context, s *session) error {
 }
 
 // encodedResult returns a result in deterministic encoding, or the message of a refusal.
-func encodedResult(ctx context.Context, s *session, q Request) ([]byte, error) {
-	message, err := q.Send(ctx, s.Client)
+func encodedResult(ctx context.Context, client *sdk.Client, q Request) ([]byte, error) {
+	message, err := q.Send(ctx, client)
 	if sdk.IsRefusal(err) {
 		return []byte(status.Convert(err).Message()), nil
 	}
@@ -166,57 +166,89 @@ func reordering(a, b []byte) string {
 	return ""
 }
 
+// answered are requests with their first responses.
+type answered struct {
+	requests []Request
+	first    [][]byte
+}
+
+// again checks that a request has the same response as before.
+func (a answered) again(ctx context.Context, client *sdk.Client, i int) error {
+	answer, err := encodedResult(ctx, client, a.requests[i])
+	if err == nil && !bytes.Equal(answer, a.first[i]) {
+		err = fmt.Errorf("%s returns another response to the same request%s", a.requests[i].Method,
+			reordering(a.first[i], answer))
+	}
+	return err
+}
+
 // checkDeterminism checks that the same request has the same response, in any order and concurrently.
 func checkDeterminism(ctx context.Context, s *session) error {
-	first := make([][]byte, len(s.requests))
-	for i, q := range s.requests {
-		var err error
-		if first[i], err = encodedResult(ctx, s, q); err != nil {
-			return err
+	_, err := deterministic(ctx, s, s.requests)
+	return err
+}
+
+func deterministic(ctx context.Context, s *session, requests []Request) (a answered, err error) {
+	a = answered{requests, make([][]byte, len(requests))}
+	for i, q := range requests {
+		if a.first[i], err = encodedResult(ctx, s.Client, q); err != nil {
+			return a, err
 		}
-	}
-	again := func(ctx context.Context, i int) error {
-		answer, err := encodedResult(ctx, s, s.requests[i])
-		if err == nil && !bytes.Equal(answer, first[i]) {
-			err = fmt.Errorf("%s returns another response to the same request%s", s.requests[i].Method,
-				reordering(first[i], answer))
-		}
-		return err
 	}
 	for range repeatedCalls { // a small map is often in the same order
-		for i := range slices.Backward(s.requests) {
-			if err := again(ctx, i); err != nil {
-				return err
+		for i := range slices.Backward(requests) {
+			if err := a.again(ctx, s.Client, i); err != nil {
+				return a, err
 			}
 		}
 	}
 	at, ctx := errgroup.WithContext(ctx)
 	at.SetLimit(8)
-	for i := range s.requests {
-		at.Go(func() error { return again(ctx, i) })
+	for i := range requests {
+		at.Go(func() error { return a.again(ctx, s.Client, i) })
 	}
-	return at.Wait()
+	return a, at.Wait()
 }
 
-// checkSettingsIsolation sends requests with each example of the settings, and then mixes them. A plugin that stores
-// settings would use those of another business.
+// checkSettingsIsolation mixes requests of businesses that differ in everything, with each example of the settings. It
+// sends the last one first to another instance. A plugin that keeps a part of a call would use it for another business.
 func checkSettingsIsolation(ctx context.Context, s *session) error {
 	var schema struct {
 		Examples []json.RawMessage `json:"examples"`
 	}
 	_ = json.Unmarshal(s.description.GetSettingsSchema(), &schema) // checkSettings validates it
+	if len(schema.Examples) == 0 {
+		schema.Examples = []json.RawMessage{sampleCall(s.description).GetSettings()}
+	}
 	var mixed []Request
-	for business, example := range schema.Examples {
+	for n := range 2 * len(schema.Examples) {
 		for _, q := range s.requests {
 			q.Message = proto.CloneOf(q.Message)
-			if call := callOf(q.Message); call != nil {
-				call.Business, call.Settings = int64(business+1), example
-				mixed = append(mixed, q)
+			call := callOf(q.Message)
+			if call == nil {
+				continue
 			}
+			call.Business, call.Settings = int64(n+1), schema.Examples[n/2]
+			if n%2 == 1 {
+				call.Platform, call.Currency, call.Values = "second-platform", "JPY", map[string]string{"k": "v"}
+			}
+			mixed = append(mixed, q)
 		}
 	}
-	alone := &session{Running: s.Running, requests: mixed}
-	return checkDeterminism(ctx, alone)
+	a, err := deterministic(ctx, s, mixed)
+	if err != nil {
+		return err
+	}
+	other, err := s.driver.Start()
+	if err != nil {
+		return err
+	}
+	for i := range slices.Backward(mixed) {
+		if err = a.again(ctx, other.Client, i); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, other.Stop(), other.leftovers())
 }
 
 // callOf returns the Call of a request, or nil if it has none.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -19,7 +20,7 @@ import (
 
 // programs are the plugins that this test program serves, by its file name.
 var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{},
-	"prints": prints{}}
+	"prints": prints{}, "keeps": keepsBusiness{first: &atomic.Int64{}}}
 
 func TestMain(m *testing.M) {
 	if p, is := programs[filepath.Base(os.Args[0])]; is {
@@ -91,6 +92,24 @@ func (writes) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Dec
 		return nil, err
 	}
 	return sdk.Skip("not supported")
+}
+
+// keepsBusiness returns the business of the first call.
+type keepsBusiness struct {
+	compliant
+	first *atomic.Int64
+}
+
+func (k keepsBusiness) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	k.first.CompareAndSwap(0, r.GetCall().GetBusiness())
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", k.first.Load()))
+}
+
+func TestBusinessOfTheFirstCallIsFound(t *testing.T) {
+	t.Parallel()
+	const check = "settings of one business do not reach another"
+	require.Contains(t, driverFailures(t, program(t, "keeps"), plugintest.Options{}.Only(check))[check],
+		"returns another response")
 }
 
 // prints prints the name of a rider.
