@@ -39,16 +39,11 @@ var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched
 // would not send.
 func sampleRequests(about *sdk.Description) []Request {
 	call, order := sampleCall(about), sampleOrder()
-	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"},
-		Body: []byte(`{}`)}
 	menu := sampleMenu(20)
 	menu.Call = call
 	list := []Request{
 		{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Items: menu.GetItems()}},
 		{"Menu.Render", menu},
-		{"Menu.InterpretPublish", &pb.InterpretRequest{Call: call, Response: response}},
-		{"Menu.InterpretPublish",
-			&pb.InterpretRequest{Call: call, Response: &pb.Response{Status: 500, Body: []byte("<html>")}}},
 		{"Menu.PlanUnlist", &pb.UnlistRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2"}},
 		{"Availability.PlanStore",
 			&pb.StoreActionRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2", Open: true,
@@ -63,8 +58,6 @@ func sampleRequests(about *sdk.Description) []Request {
 		{"Availability.PlanItems",
 			&pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1", "I 2/3"},
 				OptionRefIds: []string{"O-1"}, ChangedAt: 1700000000000, TurnOnAt: 1700003600000}},
-		{"Availability.InterpretAnswer", &pb.InterpretRequest{Call: call, Action: sdk.Disable, Response: response}},
-		{"Availability.InterpretAnswer", &pb.InterpretRequest{Call: call, Action: sdk.Busy, Response: response}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900,
 			ChangedAt: 1700000000000}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Reason: "closed",
@@ -73,17 +66,16 @@ func sampleRequests(about *sdk.Description) []Request {
 			OptionRefIds: []string{"O-1"}, ReportedAt: 1700000000000}},
 		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"},
 			AllowEdit: true, ReportedAt: 1700000000000}},
-		{"Orders.InterpretItemsOOS", &pb.InterpretRequest{Call: call, Response: response}},
-		{"Orders.InterpretAcknowledge", &pb.InterpretRequest{Call: call, Response: response}},
 		{"Riders.PlanLocation", &pb.RiderLocationRequest{Call: call, Order: order, Latitude: "37.8044",
 			Longitude: "-122.2712", SeenAt: 1700000000000}},
-		{"Actions.InterpretResponse", &pb.InterpretRequest{Call: call, Action: "rider_body_temp", Response: response}},
 	}
 	if slices.Contains(about.GetCapabilities(), sdk.CapabilityMenuContext) { // without items, too
 		list = append(list, Request{"Menu.CheckItems", sampleCheck(menu)},
 			Request{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Stores: []*pb.Store{menu.GetStore()}}})
 	}
 	list = append(list, sampleFullActions(about, call)...)
+	list = append(list, sampleInterpretations(about, call)...)
+	response := sampleResponses()[0]
 	list = append(list, samplePollRequests(about, response)...)
 	list = append(list, sampleServed(about)...)
 	for _, request := range sampleInbound(about) {
@@ -94,6 +86,35 @@ func sampleRequests(about *sdk.Description) []Request {
 	}
 	list = append(list, sampleStatuses(about, order)...)
 	return append(list, sampleActions(about)...)
+}
+
+// sampleResponses returns responses of an aggregator: a success, an error page and an empty response.
+func sampleResponses() []*pb.Response {
+	return []*pb.Response{
+		{Status: 200, Headers: map[string]string{"content-type": "application/json"}, Body: []byte(`{}`)},
+		{Status: 500, Headers: map[string]string{"content-type": "text/html"}, Body: []byte("<html>")},
+		{Status: 204}}
+}
+
+// sampleInterpretations returns each response for each call whose response a plugin can interpret, and each action.
+func sampleInterpretations(about *sdk.Description, call *pb.Call) (list []Request) {
+	add := func(method, action string) {
+		for _, response := range sampleResponses() {
+			list = append(list, Request{method, &pb.InterpretRequest{Call: call, Action: action, Response: response}})
+		}
+	}
+	add("Menu.InterpretPublish", "")
+	add("Availability.InterpretAnswer", sdk.Disable)
+	add("Availability.InterpretAnswer", sdk.Busy)
+	add("Orders.InterpretItemsOOS", "")
+	add("Orders.InterpretAcknowledge", "")
+	for _, action := range about.GetActions() {
+		add("Actions.InterpretResponse", action.GetName())
+	}
+	if len(about.GetActions()) == 0 {
+		add("Actions.InterpretResponse", "rider_body_temp")
+	}
+	return list
 }
 
 // sampleFullActions returns item actions with all unavailable items and options of the store.
@@ -233,10 +254,12 @@ func sampleMenu(n int) *sdk.Menu {
 				Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "11:00:00", EndTime: "15:00:00"}}},
 					{Day: "sunday"}}}},
 		OptionGroups: []*pb.OptionGroup{{RefId: "G-1", Title: "Sides", MaxSelectable: -1},
-			{RefId: "G-2", Title: "Size", MinSelectable: 1, MaxSelectable: 1, SortOrder: 1}},
+			{RefId: "G-2", Title: "Size", MinSelectable: 1, MaxSelectable: 1, SortOrder: 1},
+			{RefId: "G-3", Title: "Sauces", MaxSelectable: 2, SortOrder: 2}},
 		Options: []*pb.Option{{RefId: "O-1", Title: "Rice", Price: "1.25", OptGrpRefIds: []string{"G-1"}},
 			{RefId: "O-2", Title: "Large", Price: "2", OptGrpRefIds: []string{"G-1", "G-2"},
-				NestedOptGrps: []string{"G-1"}}},
+				NestedOptGrps: []string{"G-3"}},
+			{RefId: "O-3", Title: "Chutney", Price: "0.5", OptGrpRefIds: []string{"G-3"}}},
 		Taxes: []*pb.Tax{{Code: "ST_P", Title: "Sales Tax", Value: "9.25", ItemRefIds: []string{"all"}}},
 		Charges: []*pb.Charge{{Code: "PC_F", Title: "Packaging Charge", Value: "0.50", ApplicableOn: "item.quantity",
 			ItemRefIds: []string{"I-0"}}},

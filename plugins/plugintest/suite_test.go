@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -82,6 +83,63 @@ type remembersSettings struct {
 func (r remembersSettings) Render(_ context.Context, call *sdk.Call, _ *sdk.Menu) (*sdk.Decision, error) {
 	last, _ := r.last.Swap(string(call.GetSettings())).(string)
 	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", last))
+}
+
+// remembersCurrency returns the currency of the previous call. Its settings have no examples.
+type remembersCurrency struct {
+	withoutExamples
+	last *atomic.Value
+}
+
+func (r remembersCurrency) Render(_ context.Context, call *sdk.Call, _ *sdk.Menu) (*sdk.Decision, error) {
+	last, _ := r.last.Swap(call.GetCurrency()).(string)
+	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", last))
+}
+
+// inlinesGroups renders nested option groups within their options, which never end in a cycle.
+type inlinesGroups struct{ compliant }
+
+func (inlinesGroups) Render(ctx context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	var render func(group string, depth int) error
+	render = func(group string, depth int) error {
+		if depth > len(menu.GetOptionGroups()) {
+			return errors.New("the nested groups form a cycle")
+		}
+		for _, option := range menu.GetOptions() {
+			for _, nested := range option.GetNestedOptGrps() {
+				if !slices.Contains(option.GetOptGrpRefIds(), group) {
+					continue
+				}
+				if err := render(nested, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for _, group := range menu.GetOptionGroups() {
+		if err := render(group.GetRefId(), 1); err != nil {
+			return nil, err
+		}
+	}
+	return compliant{}.Render(ctx, call, menu)
+}
+
+// interpretsDelay reads responses to its one action, and reports no state if the aggregator has none.
+type interpretsDelay struct {
+	offersAction
+	empty pb.OutcomeState // of an empty response
+}
+
+func (i interpretsDelay) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
+	r *sdk.Response) (*sdk.ActionOutcome, error) {
+	switch {
+	case action != "delay_order":
+		return nil, fmt.Errorf("unknown action %q", action)
+	case len(r.GetBody()) == 0:
+		return &sdk.ActionOutcome{State: i.empty}, nil
+	}
+	return &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_DONE}, nil
 }
 
 type panics struct{ compliant }
@@ -234,7 +292,9 @@ func driverFailures(t *testing.T, d plugintest.Driver, o plugintest.Options) map
 func TestCompliantPluginPasses(t *testing.T) {
 	for _, p := range []sdk.Plugin{compliant{}, requiresSetting{},
 		offersAction{examples: `,"examples":[{"minutes":5}]`},
-		offersAction{examples: `,"examples":[{"minutes":5}]`, partnerOnly: true}} {
+		offersAction{examples: `,"examples":[{"minutes":5}]`, partnerOnly: true}, inlinesGroups{},
+		interpretsDelay{offersAction{examples: `,"examples":[{"minutes":5}]`},
+			pb.OutcomeState_OUTCOME_STATE_DONE}} {
 		require.Empty(t, failures(t, p, plugintest.Options{}), "%T", p)
 	}
 }
@@ -260,6 +320,10 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			"ASSIGNED of the self-delivery order 90001 is rejected"},
 		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
 			"settings of one business do not reach another", "returns another response"},
+		"a currency that is kept": {remembersCurrency{last: &atomic.Value{}},
+			"settings of one business do not reach another", "returns another response"},
+		"an action without a result": {interpretsDelay{}, "answers are complete, and plans name what is declared",
+			"the outcome's state 0 is none"},
 		"a panic": {panics{}, "absent capabilities answer Unimplemented, and no other",
 			"the plugin panicked: unexpected"},
 		"an endpoint of nobody": {undeclaredEndpoint{}, "answers are complete, and plans name what is declared",
