@@ -64,7 +64,8 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 	}
 	expected, err := os.ReadFile(c.golden)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no %s: run go test -update", c.Name, c.golden)
+		return fmt.Errorf("%s: there is no %s: run go test -update, or servery plugin run PROGRAM %s > %s",
+			c.Name, c.golden, c.input(), c.golden)
 	}
 	if err != nil {
 		return err
@@ -78,9 +79,10 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 // missingCapability returns the error for a case whose capability the plugin does not have.
 func (c Case) missingCapability() error {
 	return fmt.Errorf("%s: the plugin has no %s, but calls %s: implement it, or delete %s and %s", c.Name,
-		sdk.CapabilityOf(c.Request.Method), c.Request.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
-		c.golden)
+		sdk.CapabilityOf(c.Request.Method), c.Request.Method, c.input(), c.golden)
 }
+
+func (c Case) input() string { return strings.TrimSuffix(c.golden, goldenSuffix) + inputSuffix }
 
 // Bounds of a shown difference.
 const (

@@ -51,13 +51,15 @@ func listsProgram(manifest *sdk.Manifest, program string) bool {
 	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
 }
 
-// Golden returns the directory testdata beside the program, or "" if it has no inputs.
+// Golden returns the directory testdata beside the program or beside its directory, or "" if neither has inputs.
 func (p Program) Golden() string {
-	dir := filepath.Join(filepath.Dir(p.Path), "testdata")
-	if inputs, _ := filepath.Glob(filepath.Join(dir, "*"+inputSuffix)); len(inputs) == 0 {
-		return ""
+	beside := filepath.Dir(p.Path)
+	for _, dir := range []string{filepath.Join(beside, "testdata"), filepath.Join(beside, "..", "testdata")} {
+		if inputs, _ := filepath.Glob(filepath.Join(dir, "*"+inputSuffix)); len(inputs) > 0 {
+			return dir
+		}
 	}
-	return dir
+	return ""
 }
 
 // Driver returns a driver that runs the program as its manifest says, if it has one. A transport overrides the

@@ -507,7 +507,8 @@ func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
 	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
-		"/rider.golden.json: run go test -update"},
+		"/rider.golden.json: run go test -update, or servery plugin run PROGRAM " + dir + "/rider.input.json > " +
+		dir + "/rider.golden.json"},
 		failures(t, compliant{}, plugintest.Options{Golden: dir}))
 }
 
@@ -523,6 +524,14 @@ func TestGoldenDirectoryWithoutInputsIsAnError(t *testing.T) {
 	require.Empty(t, plugintest.Program{Path: filepath.Join(dir, "sound")}.Golden())
 	require.NoError(t, os.WriteFile(filepath.Join(beside, "a.input.json"), nil, 0o600))
 	require.Equal(t, beside, plugintest.Program{Path: filepath.Join(dir, "sound")}.Golden())
+	require.Equal(t, beside, plugintest.Program{Path: filepath.Join(dir, "build", "sound")}.Golden())
+}
+
+func TestGoldenAnswersAreReportedWithGoldenFiles(t *testing.T) {
+	require.NoError(t, plugintest.Check(t.Context(), plugintest.InProcess(compliant{}),
+		plugintest.Options{}.Only("golden answers"), func(r plugintest.Result) {
+			require.Equal(t, "nothing is left behind", r.Check)
+		}))
 }
 
 func TestInvalidGoldenInputIsExplained(t *testing.T) {
