@@ -49,11 +49,12 @@ func (h *Host) ReadFetched(ctx context.Context, call relay.Call, in relay.Inboun
 	if err != nil {
 		return relay.Message{}, err
 	}
-	translation, err := plugin.TranslateFetched(ctx, subject, request, responseForPlugin(response))
+	fetched := responseForPlugin(response)
+	translation, err := plugin.TranslateFetched(ctx, subject, request, fetched)
 	if err != nil {
 		return relay.Message{}, err
 	}
-	request.Headers, request.Body = response.Headers, response.Body // that of an outcome of an action
+	request.Headers, request.Body = fetched.Headers, fetched.Body // that of an outcome of an action
 	return messageOf(ctx, plugin, subject, request, translation)
 }
 

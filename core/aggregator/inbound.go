@@ -43,8 +43,17 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 }
 
 func requestForPlugin(about *pb.Inbound, in relay.InboundRequest) *sdk.InboundRequest {
-	return &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
-		ReceivedAt: in.ReceivedAt.UnixMilli()}
+	return &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: headersForPlugin(in.Headers),
+		Body: in.Body, ReceivedAt: in.ReceivedAt.UnixMilli()}
+}
+
+// headersForPlugin replaces what is not UTF-8, such as Latin-1. HTTP allows it, but a message to a plugin does not.
+func headersForPlugin(headers map[string]string) map[string]string {
+	out := make(map[string]string, len(headers))
+	for name, value := range headers {
+		out[strings.ToValidUTF8(name, "\uFFFD")] = strings.ToValidUTF8(value, "\uFFFD")
+	}
+	return out
 }
 
 // translate has a plugin say what a request means.

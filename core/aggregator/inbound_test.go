@@ -5,12 +5,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk/signature"
 )
+
+func TestHeadersForPluginsAreUTF8(t *testing.T) {
+	headers := map[string]string{"user-agent": "M\xfcnchen POS", "x-caf\xe9": "é"}
+	request := requestForPlugin(&pb.Inbound{Kind: "orders"}, relay.InboundRequest{Headers: headers})
+	response := responseForPlugin(relay.Response{Headers: headers, Earlier: []relay.Response{{Headers: headers}}})
+	for _, message := range []proto.Message{request, response} {
+		_, err := proto.Marshal(message)
+		require.NoError(t, err)
+	}
+	require.Equal(t, map[string]string{"user-agent": "M\uFFFDnchen POS", "x-caf\uFFFD": "é"}, request.GetHeaders())
+	require.Equal(t, "M\xfcnchen POS", headers["user-agent"], "what is recorded stays as it came")
+}
 
 func TestDeclaredSignatureIsTheOneVerified(t *testing.T) {
 	proof, err := withSignature(relay.CallbackVerification{Header: "x-sign", Secret: "key"}, &pb.Inbound{

@@ -61,7 +61,8 @@ func bodyOf(s *sdk.Step, planBody []byte) step.Body {
 
 // responseForPlugin converts a response, with those of earlier steps.
 func responseForPlugin(r relay.Response) *sdk.Response {
-	out := &sdk.Response{Status: int32(r.Status), Headers: r.Headers, Body: r.Body, Step: r.Step, Pages: r.Pages}
+	out := &sdk.Response{Status: int32(r.Status), Headers: headersForPlugin(r.Headers), Body: r.Body,
+		Step: r.Step, Pages: r.Pages}
 	for _, earlier := range r.Earlier {
 		out.Earlier = append(out.Earlier, responseForPlugin(earlier))
 	}

@@ -226,3 +226,8 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 		})
 	}
 }
+
+func TestLongTextIsCutBetweenCharacters(t *testing.T) {
+	require.Equal(t, "Gr…", clip("Größe", 3))
+	require.Equal(t, "Größe", clip("Größe", 7))
+}
