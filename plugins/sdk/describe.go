@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
@@ -52,8 +53,13 @@ func CheckDescription(d *Description) error {
 	return c.err()
 }
 
-// maxErrors bounds the errors of a validation. A result of some megabytes can have millions.
-const maxErrors = 100
+// Bounds of the errors of a validation, and of their texts in bytes. A result of some megabytes can have millions, or
+// one name that all of them repeat.
+const (
+	maxErrors    = 100
+	maxErrorPart = 256
+	maxErrorText = 2 << 10
+)
 
 // validation collects errors.
 type validation struct {
@@ -65,17 +71,22 @@ func (c *validation) check(ok bool, format string, args ...any) {
 	switch {
 	case ok:
 	case len(c.list) < maxErrors:
-		c.list = append(c.list, fmt.Errorf(format, args...))
+		for i, arg := range args {
+			if text, isText := arg.(string); isText {
+				args[i] = truncate(text, maxErrorPart)
+			}
+		}
+		c.list = append(c.list, errors.New(truncate(fmt.Sprintf(format, args...), maxErrorText)))
 	default:
 		c.more++
 	}
 }
 
-// add adds an error unless it is nil.
-func (c *validation) add(err error) {
-	if err != nil {
-		c.check(false, "%w", err)
+func truncate(text string, most int) string {
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
+	return text
 }
 
 func (c *validation) err() error {
@@ -108,7 +119,7 @@ func (c *validation) vocabulary(at string, group *pb.VocabularyGroup) {
 // schema checks that a JSON Schema is valid and accepts its examples.
 func (c *validation) schema(field string, schema []byte) {
 	_, err := newSchemaChecker(field, schema)
-	c.add(err)
+	c.check(err == nil, "%v", err)
 }
 
 func (c *validation) actions(list []*pb.ActionOffer, capabilities []string) {

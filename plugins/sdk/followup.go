@@ -1,9 +1,6 @@
 package sdk
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Preparing is the status of an order whose kitchen has started.
 const Preparing = "Preparing"
@@ -54,7 +51,10 @@ func (c *validation) orderUpdate(u *OrderUpdate) {
 	}
 	c.check(u.GetOrder().GetPlatformOrderId() == u.GetPlatformOrderId(),
 		"order_update: order.platform_order_id: must be that of the update")
-	if err := CheckOrder(u.GetOrder()); err != nil {
-		c.add(fmt.Errorf("order_update: order: %w", err))
+	order := &validation{}
+	order.order(u.GetOrder())
+	for _, err := range order.list {
+		c.check(false, "order_update: order: %v", err)
 	}
+	c.more += order.more
 }

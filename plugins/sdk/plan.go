@@ -20,17 +20,19 @@ const SecretPlaceholder = "{secret}"
 // not allowed. A step uses only values of earlier steps.
 func CheckDecision(d *Description, decision *Decision) error {
 	c := &validation{}
-	plan := decision.GetPlan()
-	if plan == nil {
+	c.decision(d, decision)
+	return c.err()
+}
+
+func (c *validation) decision(d *Description, decision *Decision) {
+	switch plan := decision.GetPlan(); {
+	case plan == nil:
 		c.check(decision.GetSkip() != "", "a decision is a plan, or a reason to skip")
-		return c.err()
-	}
-	if len(plan.GetSteps()) > 0 {
+	case len(plan.GetSteps()) > 0:
 		c.steps(d, plan)
-	} else {
+	default:
 		c.request(d, plan)
 	}
-	return c.err()
 }
 
 // request checks one request.

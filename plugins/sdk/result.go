@@ -69,7 +69,7 @@ func CheckResult(d *Description, answer proto.Message) error {
 func (c *validation) fetch(d *Description, fetch *pb.Fetch) {
 	c.check(slices.Contains(d.GetCapabilities(), CapabilityOrderFetch), "it is a fetch, which needs the capability %s",
 		CapabilityOrderFetch)
-	c.add(CheckDecision(d, &Decision{Outcome: &pb.Decision_Plan{Plan: fetch.GetPlan()}}))
+	c.decision(d, &Decision{Outcome: &pb.Decision_Plan{Plan: fetch.GetPlan()}})
 	verbs := []string{fetch.GetPlan().GetMethod()}
 	if steps := fetch.GetPlan().GetSteps(); len(steps) > 0 {
 		verbs = nil
@@ -121,9 +121,13 @@ const maxQuantity = 100_000
 // invalid order, the plugin must reject it (Refusef).
 func CheckOrder(o *NewOrder) error {
 	c := &validation{}
-	if o == nil {
-		return nil
+	if o != nil {
+		c.order(o)
 	}
+	return c.err()
+}
+
+func (c *validation) order(o *NewOrder) {
 	c.check(o.GetPlatformOrderId() != "", "platform_order_id: is required")
 	c.check(o.GetStoreRefId() != "" || o.GetPlatformStoreId() != "", "store_ref_id: is required, or platform_store_id")
 	c.check(slices.Contains([]string{"", "delivery", "pickup", "dine_in"}, o.GetOrderType()),
@@ -142,7 +146,6 @@ func CheckOrder(o *NewOrder) error {
 		}
 	}
 	c.fields("", o.ProtoReflect())
-	return c.err()
 }
 
 func (c *validation) orderedItem(at, refID string, quantity, least int64) {

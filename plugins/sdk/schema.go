@@ -37,7 +37,7 @@ func newSchemaChecker(field string, schema []byte) (schemaChecker, error) {
 	}
 	compiled, err := compiler.Compile(name)
 	if err != nil {
-		return schemaChecker{}, fmt.Errorf("%s: %w", field, err)
+		return schemaChecker{}, fmt.Errorf("%s: %w", field, schemaError(err))
 	}
 	checker := schemaChecker{compiled}
 	for i, example := range compiled.Examples {
@@ -47,6 +47,26 @@ func newSchemaChecker(field string, schema []byte) (schemaChecker, error) {
 		}
 	}
 	return checker, nil
+}
+
+// maxSchemaCauses bounds the causes in the error of an invalid schema.
+const maxSchemaCauses = 5
+
+// schemaError returns why a schema does not compile. The library's error repeats the path of an invalid schema for each
+// cause.
+func schemaError(err error) error {
+	var broken *jsonschema.SchemaValidationError
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &broken) || !errors.As(broken.Err, &invalid) {
+		return err
+	}
+	var causes []*jsonschema.ValidationError
+	collectCauses(invalid, &causes)
+	var texts []string
+	for _, cause := range causes[:min(len(causes), maxSchemaCauses)] {
+		texts = append(texts, strings.Join(cause.InstanceLocation, ".")+" "+schemaRule(cause))
+	}
+	return errors.New(strings.Join(texts, "; "))
 }
 
 // decodeObject decodes an object. Empty text counts as an empty object. It returns what is wrong with the text, or "".

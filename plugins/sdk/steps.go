@@ -90,7 +90,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 	known, names := map[placeholder.Value]bool{}, map[string]bool{}
 	usesBody, reused := false, true
 	for i, s := range plan.GetSteps() {
-		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %q)", i, s.GetName())}
+		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %.64q)", i, s.GetName())}
 		c.check(namePattern.MatchString(s.GetName()) && !names[s.GetName()],
 			"%s: the name must be lower-case letters, digits and underscores, and unique", at.name)
 		names[s.GetName()] = true
@@ -199,7 +199,7 @@ func (c *stepCheck) body(plan *Plan) {
 }
 
 func (c *stepCheck) part(part *pb.Part) {
-	at := fmt.Sprintf("%s: part %q", c.name, part.GetName())
+	at := fmt.Sprintf("%s: part %.64q", c.name, part.GetName())
 	contents := 0
 	for _, given := range []bool{part.GetText() != "", len(part.GetContent()) > 0, part.GetPlanBody()} {
 		if given {
@@ -253,7 +253,7 @@ func (c *stepCheck) pages() {
 func (c *stepCheck) takes() {
 	c.check(len(c.step.GetTake()) <= maxStepMembers, "%s: takes more than %d values", c.name, maxStepMembers)
 	for _, take := range c.step.GetTake() {
-		at := fmt.Sprintf("%s: take %q", c.name, take.GetName())
+		at := fmt.Sprintf("%s: take %.64q", c.name, take.GetName())
 		value := placeholder.Value{Step: c.step.GetName(), Name: take.GetName()}
 		c.check(namePattern.MatchString(take.GetName()) && !c.known[value],
 			"%s: the name must be lower-case letters, digits and underscores, and unique", at)
