@@ -170,10 +170,10 @@ func (k *supervisor) start(ctx context.Context, p installedPlugin, enter func(St
 	go func() { examined <- i.checkStarted(ctx) }()
 	select {
 	case err = <-examined:
+	case <-ctx.Done():
+		err = ctx.Err()
 	case <-i.process.ended:
 		err = fmt.Errorf("it exited while it started (%s)", i.process.exitReason())
-		_ = i.conn.Close()
-		<-examined
 	}
 	if errors.As(err, new(degradedError)) {
 		err = nil

@@ -39,6 +39,10 @@ func newSchemaChecker(field string, schema []byte) (schemaChecker, error) {
 	if err != nil {
 		return schemaChecker{}, fmt.Errorf("%s: %w", field, schemaError(err))
 	}
+	if !(complexities{}).of(compiled).allowed() {
+		return schemaChecker{}, fmt.Errorf("%s: is too complex: more than %d parts apply to one value, or it refers "+
+			"to itself in two places", field, maxComplexity)
+	}
 	checker := schemaChecker{compiled}
 	for i, example := range compiled.Examples {
 		if failures := checker.failures(example); len(failures) > 0 {

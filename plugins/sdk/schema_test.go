@@ -2,7 +2,9 @@ package sdk_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,6 +107,45 @@ func TestInvalidSchemasAreRejectedAtTheStart(t *testing.T) {
 	require.ErrorContains(t, sdk.CheckDescription(about), `actions[1]: name "delay": must be unique`)
 	about.Actions, about.SettingsSchema = nil, []byte(`{"$ref":"file:///etc/hostname"}`)
 	require.ErrorContains(t, sdk.CheckDescription(about), "settings_schema")
+}
+
+// doubling is a schema whose check takes a number of evaluations that doubles with each definition.
+func doubling(definitions int) string {
+	var schema strings.Builder
+	schema.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
+	for n := range definitions {
+		next := `{"$ref":"#/$defs/d` + strconv.Itoa(n+1) + `"}`
+		fmt.Fprintf(&schema, `"d%d":{"allOf":[%s,%s]},`, n, next, next)
+	}
+	fmt.Fprintf(&schema, `"d%d":{}},"examples":[{}]}`, definitions)
+	return schema.String()
+}
+
+func TestSchemaThatTakesTooLongIsRejected(t *testing.T) {
+	wide := `{"properties":{"a":{}`
+	for n := range 2 * 1000 {
+		wide += `,"` + strconv.Itoa(n) + `":{"type":"string"}`
+	}
+	for schema, rejected := range map[string]bool{
+		doubling(45): true, doubling(7): false,
+		`{"properties":{"children":{"items":{"$ref":"#"}}}}`:                                        false,
+		`{"properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}`:                                 false,
+		`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`:                                true,
+		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a":{"$ref":"#"}}}`:                  true,
+		`{"$dynamicAnchor":"a","properties":{"a":{"$dynamicRef":"#a"}}}`:                            true,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"$ref":"#"},{"$ref":"#"}]}`: false,
+		`{"anyOf":[` + strings.Repeat(`{"const":1},`, 1000) + `{}]}`:                                true,
+		wide + `}}`: false,
+	} {
+		_, err := sdk.CheckParameters([]byte(schema), nil)
+		if rejected {
+			require.ErrorContains(t, err, "parameters_schema: is too complex", schema)
+		} else {
+			require.NoError(t, err, schema)
+		}
+	}
+	require.ErrorContains(t, sdk.CheckDescription(&sdk.Description{SettingsSchema: []byte(doubling(45))}),
+		"settings_schema: is too complex")
 }
 
 func TestInvalidParametersDoNotReachThePlugin(t *testing.T) {
