@@ -105,6 +105,9 @@ func (k *supervisor) awaitStart(ctx context.Context) (run bool) {
 	case <-ctx.Done():
 		return false
 	case k.pending = <-k.requests:
+		if k.pending.run {
+			k.resetFaults()
+		}
 		return k.pending.run
 	}
 }

@@ -37,6 +37,7 @@ func (k *supervisor) upgrade(ctx context.Context, old *instance, w desiredState)
 		return old
 	}
 	k.dropFallback()
+	k.resetFaults() // those of the old version
 	k.serve(i)
 	k.draining.Go(func() { // the new one is already supervised
 		k.drain(old, false)

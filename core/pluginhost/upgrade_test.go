@@ -155,3 +155,31 @@ func TestReplacedProgramIsNoFallback(t *testing.T) {
 	s.advanceUntil("the installed version is tried",
 		func() bool { return strings.Contains(s.lastFault(), "exit status 7") && s.status().Faults[0].Ended })
 }
+
+func TestRestartAndUpgradeForgetEarlierCrashes(t *testing.T) {
+	for name, renew := range map[string]func(s *testHost){
+		"another version": func(s *testHost) {
+			s.install("second")
+			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
+		},
+		"a restart": func(s *testHost) {
+			s.Stop("hostile")
+			s.advanceUntil("it is stopped", s.inState(Stopped))
+			s.Start("hostile")
+			s.advanceUntil("it is started", s.inState(Ready))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestHost(t)
+			s.ready("good")
+			for range maxFaults - 1 {
+				s.advanceUntil("it is started again", s.replaced(s.signal(syscall.SIGKILL)))
+			}
+			renew(s)
+			again := s.replaced(s.signal(syscall.SIGKILL))
+			s.advanceUntil("it is started again, or in quarantine",
+				func() bool { return again() || s.inState(Quarantined)() })
+			require.Equal(t, Ready, s.status().State)
+		})
+	}
+}
