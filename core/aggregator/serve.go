@@ -55,10 +55,11 @@ func menuStore(about *pb.Inbound, query map[string]string, path string) string {
 // ServeMenu returns the response to a request that fetches the menu of a store. The path is the part after the kind. It
 // returns NotFound if the kind serves no menu, or the platform does not list the store.
 func (m MenuServer) ServeMenu(ctx context.Context, in relay.InboundRequest, path string) (none relay.Reply, err error) {
-	plugin, subject, err := m.host.subject(ctx, in.Business, in.Platform)
+	served, access, err := m.host.config.Platforms.Lookup(ctx, in.Business, in.Platform)
 	if err != nil {
 		return none, err
 	}
+	plugin := m.host.Plugin(served)
 	about := m.host.inbound(plugin.ID(), in.Kind)
 	id := menuStore(about, in.Query, path)
 	if id == "" {
@@ -84,8 +85,12 @@ func (m MenuServer) ServeMenu(ctx context.Context, in relay.InboundRequest, path
 	if !s.Listed {
 		return none, core.Errorf(core.NotFound, "the platform does not list the store")
 	}
-	subject.Store, subject.Currency = ref, s.Currency
-	subject.About = fmt.Sprintf("the menu of store %q, which the aggregator fetches", ref)
+	subject, err := m.host.withValues(ctx, pluginhost.Subject{Business: in.Business, Platform: in.Platform, Store: ref,
+		Settings: access.Settings, Currency: s.Currency,
+		About: fmt.Sprintf("the menu of store %q, which the aggregator fetches", ref)}, access)
+	if err != nil {
+		return none, err
+	}
 	return m.serve(ctx, plugin, subject, servedMenu{s, requestForPlugin(about, in)})
 }
 

@@ -26,6 +26,10 @@ func TestLaterCallsHaveKeptValues(t *testing.T) {
 	}
 	event("m-7", "s1")
 	event("m-8", "nowhere") // ignored, as a fault of the plugin
+	fetcher := marketClient{orderClient: l.orderClient}
+	served := fetcher.get(fmt.Sprintf("/channel/api/v1/linked/callback/menu/s1/?business=%d", l.tenant.ID),
+		map[string]string{"X-Key": "the-webhook-key"})
+	require.Equal(t, "m-7", served.text)
 	for n, want := range []string{"/menus/m-7//e-1", "/menus/m-7/r1/e-1", "/menus/m-7//e-1"} {
 		action := []string{"disable", "enable"}[n%2]
 		l.ok("POST", locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":%q}`, action))

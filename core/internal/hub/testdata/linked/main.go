@@ -22,7 +22,9 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		Secrets:   []*pb.Secret{{Name: "webhook_key"}, {Name: "api_key"}},
 		Actions:   []*pb.ActionOffer{{Name: "double", Title: "Double the order"}},
 		Inbound: []*pb.Inbound{{Kind: "events", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MIXED,
-			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "webhook_key", OrderId: "/id"}},
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "webhook_key", OrderId: "/id"},
+			{Kind: "menu", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_MENU,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "X-Key", Secret: "webhook_key"}},
 		SettingsSchema: []byte(`{"type":"object","examples":[{}]}`),
 	}, nil
 }
@@ -81,6 +83,11 @@ func (plugin) TranslateFetched(_ context.Context, _ *sdk.Call, _ *sdk.InboundReq
 	}
 	return sdk.Placed(&sdk.NewOrder{PlatformOrderId: fetched.ID, StoreRefId: fetched.Store, DeliveryType: "self",
 		Customer: &pb.Customer{Name: fetched.Name}, Items: []*pb.OrderItem{{RefId: fetched.Item, Quantity: 1}}})
+}
+
+// ServeMenu serves the id that an event had.
+func (plugin) ServeMenu(_ context.Context, r *sdk.ServeRequest) (*sdk.InboundReply, error) {
+	return sdk.Reply(200, "text/plain", []byte(sdk.Value(r.GetCall(), "menu_id"))), nil
 }
 
 // PlanAction asks for twice as much.
