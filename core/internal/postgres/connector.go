@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -106,7 +107,29 @@ func sessionOptions(config Config, remote bool) []pgdriver.Option {
 		pgdriver.WithConnParams(params),
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
+		pgdriver.WithResetSessionFunc(checkIdle),
 	}
+}
+
+// checkIdle returns ErrBadConn if the server has closed an idle connection, or has sent the reason why it will. The
+// pool then uses another connection. Over TCP, a statement would be sent without an error, and would fail.
+func checkIdle(_ context.Context, conn *pgdriver.Conn) error {
+	wire := conn.Conn()
+	if secure, ok := wire.(*tls.Conn); ok {
+		wire = secure.NetConn()
+	}
+	raw, err := wire.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return driver.ErrBadConn
+	}
+	err = driver.ErrBadConn
+	_ = raw.Control(func(fd uintptr) {
+		_, _, peeked := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		if peeked == syscall.EAGAIN { // the connection is open and has nothing to read
+			err = nil
+		}
+	})
+	return err
 }
 
 // serverOptions returns the network address, the database and the TLS configuration.
@@ -212,10 +235,8 @@ func (db *DB) OpenSession(ctx context.Context) (*pgdriver.Conn, error) {
 		return nil, err
 	}
 	opened, err := connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return opened.(*pgdriver.Conn), nil
+	conn, _ := opened.(*pgdriver.Conn) // nil after an error
+	return conn, err
 }
 
 // OpenForMigrations opens a pool of two connections; one of them holds the migration lock.

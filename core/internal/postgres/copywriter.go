@@ -156,22 +156,13 @@ func (c *CopyWriter) Texts(list []string) {
 	c.Text(b.String())
 }
 
-// NonZero writes a number, or null for 0.
-func NonZero(c *CopyWriter, n int64) {
-	if n == 0 {
+// NonZero writes a value, or null for 0 and "".
+func NonZero[T int64 | string](c *CopyWriter, v T, write func(T)) {
+	if v == *new(T) {
 		c.null()
 		return
 	}
-	c.Int(n)
-}
-
-// NonEmpty writes a text, or null for "".
-func NonEmpty(c *CopyWriter, s string) {
-	if s == "" {
-		c.null()
-		return
-	}
-	c.Text(s)
+	write(v)
 }
 
 // Optional writes the value that p points to, or null.

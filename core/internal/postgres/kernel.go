@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"errors"
 	"log/slog"
 
 	"github.com/uptrace/bun"
@@ -47,20 +45,16 @@ type Statement struct {
 // QueryKeyed runs a prepared query of lookups by key in its own transaction, in one round trip. The changes of
 // the query are durable when it returns.
 func (db *DB) QueryKeyed(ctx context.Context, q Statement, scan func(rows *sql.Rows) error) error {
-	for {
-		conn, err := db.keyed.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		err = db.QueryPrepared(ctx, conn, q, scan)
-		if IsCode(err, "25006") { // the server became read-only: the next connection may reach another
-			Discard(conn)
-		}
-		_ = conn.Close()
-		if !errors.Is(err, driver.ErrBadConn) { // a pooled connection that died with the server reports that once
-			return err
-		}
+	conn, err := db.keyed.Conn(ctx)
+	if err != nil {
+		return err
 	}
+	defer conn.Close()
+	err = db.QueryPrepared(ctx, conn, q, scan)
+	if IsCode(err, "25006") { // the server became read-only: the next connection may reach another
+		Discard(conn)
+	}
+	return err
 }
 
 // QueryRows runs a query of QueryKeyed and returns its rows.

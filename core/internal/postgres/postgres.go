@@ -224,22 +224,16 @@ func inTx(ctx context.Context, pool *bun.DB, fn func(tx bun.Conn) error) error {
 	return nil
 }
 
-// begin takes a working connection. Pooled connections may have died with the server; each reports that once.
 func begin(ctx context.Context, pool *bun.DB) (bun.Conn, error) {
-	for {
-		conn, err := pool.Conn(ctx)
-		if err != nil {
-			return conn, err
-		}
-		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
-			return conn, nil
-		}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return conn, err
+	}
+	if _, err = conn.ExecContext(ctx, "BEGIN"); err != nil {
 		Discard(conn)
 		_ = conn.Close()
-		if !errors.Is(err, driver.ErrBadConn) {
-			return conn, err
-		}
 	}
+	return conn, err
 }
 
 func rollback(conn bun.Conn) {

@@ -251,7 +251,7 @@ func (r resending) requeue(ctx context.Context, tx bun.Conn, ended []endedRow, n
 		rows.ID(d.ID)
 		rows.ID(d.EventID)
 		rows.Text(string(d.EventType))
-		postgres.NonZero(&rows, d.WebhookID)
+		postgres.NonZero(&rows, d.WebhookID, rows.Int)
 		rows.Text(url)
 		for _, n := range []int64{endpoint, int64(compress.Size(d.Head, d.Size)), d.OrderingKey, d.Sequence,
 			int64(d.Attempts), int64(d.Attempts)} {

@@ -287,9 +287,9 @@ func (b *Batch) copyEvents(ctx context.Context, tx bun.Conn) error {
 		rows.Bytes(b.compressed[i])
 		rows.Text(e.Reference)
 		rows.Bool(e.Test)
-		postgres.NonEmpty(&rows, string(e.Trace))
-		postgres.NonZero(&rows, e.OrderID)
-		postgres.NonZero(&rows, int64(e.Sequence))
+		postgres.NonZero(&rows, string(e.Trace), rows.Text)
+		postgres.NonZero(&rows, e.OrderID, rows.Int)
+		postgres.NonZero(&rows, int64(e.Sequence), rows.Int)
 		rows.End()
 	}
 	return rows.CopyInto(ctx, tx, "events",
@@ -303,7 +303,7 @@ func (b *Batch) copyDeliveries(ctx context.Context, tx bun.Conn) error {
 		rows.ID(d.ID)
 		rows.ID(d.EventID)
 		rows.Text(string(d.EventType))
-		postgres.NonZero(&rows, d.WebhookID)
+		postgres.NonZero(&rows, d.WebhookID, rows.Int)
 		rows.Text(d.callbackURL)
 		rows.Int(d.Endpoint)
 		rows.Int(int64(len(d.Body)))

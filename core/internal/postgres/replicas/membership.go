@@ -160,9 +160,6 @@ func (m *Membership) openAgain(ctx context.Context, lost *Session) (kept bool, e
 	if err != nil {
 		return false, err
 	}
-	pool := m.db.Bun().DB // its idle connections may be lost too, and each would fail once
-	pool.SetMaxIdleConns(0)
-	pool.SetMaxIdleConns(pool.Stats().MaxOpenConnections)
 	m.recordResults(ctx)
 	writing, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
