@@ -138,6 +138,25 @@ func TestPendingMenuIsUnknownAfterATakeover(t *testing.T) {
 	require.Nil(t, o.claimed(other).Sent.Digest)
 }
 
+// A plugin may pass on a text with NUL, which jsonb does not allow.
+func TestPendingMenuMayHaveTextWithNUL(t *testing.T) {
+	o := newOutcomeHarness(t)
+	w := o.change(me, 5)
+	r := o.published(w)
+	r.State, r.Sent = publishing.Pending, &publishing.SentMenu{Task: "T", CallID: w.CallID, Since: o.clock.Now(),
+		Deadline: o.clock.Now().Add(time.Hour), Version: w.Version, Message: "queued\x00"}
+	o.finish(me, r)
+	require.Equal(t, "queued\uFFFD", o.change(me, 6).Sent.Message)
+	require.NoError(t, replicas.New(o.db).Leave(t.Context(), me))
+	failed := o.claimed(other)
+	require.Equal(t, "queued\uFFFD", failed.Sent.Message, "claimed after a takeover")
+	o.finish(other, publishing.Result{Work: failed, State: publishing.Failed, At: o.clock.Now(),
+		Problems: []publishing.Problem{{Message: "bad\x00"}}})
+	var problems string
+	pgtest.Row(t, o.db, &problems, `SELECT problems::jsonb -> 0 ->> 'message' FROM publications WHERE state = 'failed'`)
+	require.Equal(t, "bad\uFFFD", problems)
+}
+
 func TestStoreWithAPendingMenuIsDelisted(t *testing.T) {
 	o := newOutcomeHarness(t)
 	pgtest.Exec(t, o.db, `UPDATE publications SET published_at = NULL WHERE business_id = ?`, o.business)

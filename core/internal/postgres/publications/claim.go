@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -129,19 +130,25 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	return n > 0, err
 }
 
+// jsonText returns a value as JSON that can be cast to jsonb, which allows no NUL.
+func jsonText(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return strings.ReplaceAll(string(text), `\u0000`, `\ufffd`), err
+}
+
 // conclude stores an outcome, if the condition held applies. The aggregator's problems are kept until it accepts
 // another menu.
 func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
 	held schema.QueryWithArgs) (sql.Result, error) {
-	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
+	leftOut, err := jsonText(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {
 		return nil, err
 	}
-	problems, err := json.Marshal(append([]publish.Problem{}, r.Problems...))
+	problems, err := jsonText(append([]publish.Problem{}, r.Problems...))
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := json.Marshal(append([]publish.Problem{}, r.Warnings...))
+	warnings, err := jsonText(append([]publish.Problem{}, r.Warnings...))
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +159,9 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, r publish.Result,
 	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
 		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
 		"pending_references": postgres.Array(r.PendingRequests),
-		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
-		"warnings": postgres.CleanText(string(warnings)),
-		"message":  postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
+		"unchanged":          r.Unchanged, "problems": problems, "state": r.State,
+		"warnings": warnings,
+		"message":  postgres.CleanText(r.Message), "left_out": leftOut,
 		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "held": held,
 	}))

@@ -32,13 +32,13 @@ func readSent(stored string) (*publish.SentMenu, error) {
 
 // await stores that the outcome of a claimed publication is pending.
 func (p Store) await(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
-	sent, err := json.Marshal(r.Sent)
+	sent, err := jsonText(r.Sent)
 	if err != nil {
 		return nil, err
 	}
 	return tx.ExecContext(ctx, queries.With("await", postgres.Args{
 		"call": r.CallID, "version": r.Version, "attempts": r.Sent.Attempts, "deadline": r.Sent.Deadline,
-		"since": r.Sent.Since, "sent": postgres.CleanText(string(sent)), "task": postgres.CleanText(r.Sent.Task),
+		"since": r.Sent.Since, "sent": sent, "task": postgres.CleanText(r.Sent.Task),
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner,
 		"lease": r.Lease, "platform_store_id": r.Sent.PlatformStoreID,
 	}))
