@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -36,13 +38,23 @@ func newAccounts(f *fake) access.Accounts {
 	return access.Accounts{Users: f, Sessions: f, Attempts: f, Clock: fixedClock{}}
 }
 
+// passwordHash is stored for all users, because a hash takes long.
+var passwordHash = sync.OnceValue(func() string {
+	f := emptyHub()
+	if _, err := newAccounts(f).UseLink(context.Background(), "any", password, ""); err != nil {
+		panic(err)
+	}
+	return f.users[0].Password
+})
+
+// sessionPath starts a session of a user without the form.
+const sessionPath = "/test-session"
+
 // serveConsole serves the console of a fake hub. All users have the same password.
 func serveConsole(t *testing.T, f *fake) string {
 	t.Helper()
-	_, err := newAccounts(f).UseLink(context.Background(), "any", password, "")
-	require.NoError(t, err)
 	for i := range f.users {
-		f.users[i].Password = f.users[0].Password
+		f.users[i].Password = passwordHash()
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	c := newConsole(f)
@@ -54,6 +66,11 @@ func serveConsole(t *testing.T, f *fake) string {
 		return c.Next()
 	})
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
+	app.Get(sessionPath, func(c *fiber.Ctx) error {
+		token, err := newAccounts(f).SignInByProvider(c.UserContext(), c.Query("email"), "")
+		shell.SetSession(c, token)
+		return err
+	})
 	c.Mount(app)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -63,20 +80,12 @@ func serveConsole(t *testing.T, f *fake) string {
 	return base
 }
 
-// signIn signs in by the form, without JavaScript.
+// signIn signs in without the form.
 func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 	t.Helper()
-	view := browsertest.Views()[0]
-	view.NoScript = true
-	page := browser.Open(t, base+shell.SignInPath, view)
-	defer page.Close()
-	page.Do(t,
-		chromedp.SendKeys(chromedp.CSS("#email"), email),
-		chromedp.SendKeys(chromedp.CSS("#password"), password),
-		chromedp.Click(chromedp.CSS("button.button-main")),
-		chromedp.WaitReady(chromedp.CSS("h1")),
-		chromedp.WaitReady(chromedp.CSS(".console-body")),
-	)
+	at, err := url.Parse(base)
+	require.NoError(t, err)
+	browser.SetCookies(t, base, signedInClient(t, base, email).Jar.Cookies(at))
 }
 
 func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
@@ -131,6 +140,17 @@ func TestSignInPagesPassBrowserChecks(t *testing.T) {
 				browsertest.Views()...)
 		})
 	}
+	t.Run("signed in without JavaScript", func(t *testing.T) {
+		view := browsertest.Views()[0]
+		view.NoScript = true
+		browser.Open(t, base+shell.SignInPath, view).Do(t,
+			chromedp.SendKeys(chromedp.CSS("#email"), "sam@example.com"),
+			chromedp.SendKeys(chromedp.CSS("#password"), password),
+			chromedp.Click(chromedp.CSS("button.button-main")),
+			chromedp.WaitReady(chromedp.CSS("h1")),
+			chromedp.WaitReady(chromedp.CSS(".console-body")),
+		)
+	})
 }
 
 func TestPagesRefreshUnlessRowsAreSelected(t *testing.T) {

@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/exec"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -39,7 +42,7 @@ var flags = []chromedp.ExecAllocatorOption{
 // chromium is shared by all tests of the process, until Main stops it.
 var chromium struct {
 	sync.Mutex
-	context context.Context
+	browser *Browser
 	stop    func()
 }
 
@@ -58,33 +61,33 @@ func Main(m *testing.M) {
 var mainRan atomic.Bool
 
 // launch starts Chromium unless it runs already.
-func launch(path string) (context.Context, error) {
+func launch(path string) (*Browser, error) {
 	chromium.Lock()
 	defer chromium.Unlock()
-	if chromium.context != nil {
-		return chromium.context, nil
+	if chromium.browser != nil {
+		return chromium.browser, nil
 	}
 	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}, flags...)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	browser, closeBrowser := chromedp.NewContext(allocator)
+	running, closeBrowser := chromedp.NewContext(allocator)
 	chromium.stop = func() { closeBrowser(); stop() }
-	if err := chromedp.Do(browser); err != nil {
+	if err := chromedp.Do(running); err != nil {
 		chromium.stop()
 		return nil, err
 	}
-	chromium.context = browser
-	return browser, nil
+	chromium.browser = &Browser{context: running}
+	return chromium.browser, nil
 }
 
-// Browser is a separate Chromium profile. Tests share no cookies or storage.
+// Browser is Chromium with one profile. Its tests run one after another, and share no cookies or storage: each server
+// has another origin.
 type Browser struct {
 	context context.Context
 	mu      sync.Mutex
 	free    []*tab // idle tabs; opening a tab costs three times as much as opening a page
 }
 
-// Start returns a browser that is closed when the test ends. Without Chromium it skips the test, but fails it in
-// CI.
+// Start returns a browser without cookies. Without Chromium it skips the test, but fails it in CI.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := chromiumPath()
@@ -99,17 +102,31 @@ func Start(t *testing.T) *Browser {
 	if !mainRan.Load() {
 		t.Fatal("the package's TestMain must be browsertest.Main, which stops Chromium")
 	}
-	running, err := launch(path)
+	browser, err := launch(path)
 	if err != nil {
 		t.Fatalf("starting %s: %v", path, err)
 	}
-	profile, end := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
-	t.Cleanup(end)
-	first, err := newTab(profile)
-	if err != nil {
-		t.Fatalf("opening a profile: %v", err)
+	browser.do(t, command(network.ClearBrowserCookies, cdp.Empty{}))
+	return browser
+}
+
+// SetCookies sets cookies of the server of a URL. Cookies ignore the port.
+func (b *Browser) SetCookies(t *testing.T, url string, cookies []*http.Cookie) {
+	t.Helper()
+	hidden := true // from scripts
+	for _, cookie := range cookies {
+		b.do(t, command(network.SetCookie,
+			network.SetCookieParams{URL: url, Name: cookie.Name, Value: cookie.Value, HTTPOnly: &hidden}))
 	}
-	return &Browser{context: profile, free: []*tab{first}}
+}
+
+func (b *Browser) do(t *testing.T, step Step) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.context, timeout)
+	defer cancel()
+	if err := chromedp.Do(ctx, step); err != nil {
+		t.Fatalf("in the browser: %v", err)
+	}
 }
 
 // chromiumPath returns the path of Chromium, or "". It prefers the headless shell, which needs 40 % less processor

@@ -80,7 +80,7 @@ func (b *Browser) acquire(t *testing.T) *tab {
 		b.free = b.free[:last]
 		return free
 	}
-	opened, _ := chromedp.NewContext(b.context) // closed with the profile
+	opened, _ := chromedp.NewContext(b.context) // closed with Chromium
 	free, err := newTab(opened)
 	if err != nil {
 		t.Fatalf("opening a tab: %v", err)
