@@ -124,25 +124,15 @@ func showBytes(held any) (any, error) {
 
 // readBytes reverses showBytes.
 func readBytes(held any) (any, error) {
-	raw := []byte(nil)
 	switch held := held.(type) {
 	case nil:
 		return nil, nil
 	case string:
-		raw = []byte(held)
+		return base64.StdEncoding.EncodeToString([]byte(held)), nil
 	case map[string]any:
 		if text, only := held["base64"].(string); only && len(held) == 1 {
 			return text, nil
 		}
 	}
-	if raw == nil {
-		var out bytes.Buffer
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(held); err != nil {
-			return nil, err
-		}
-		raw = bytes.TrimRight(out.Bytes(), "\n")
-	}
-	return base64.StdEncoding.EncodeToString(raw), nil
+	return base64.StdEncoding.EncodeToString(JSON(held)), nil
 }

@@ -170,14 +170,18 @@ func (c *stepCheck) uses(place, text string) {
 	}
 }
 
-func (c *stepCheck) body(plan *Plan) {
-	s := c.step
-	kinds := 0
-	for _, given := range []bool{len(s.GetBody()) > 0, s.GetPlanBody(), len(s.GetForm()) > 0, len(s.GetParts()) > 0} {
-		if given {
-			kinds++
+func countTrue(list ...bool) (n int) {
+	for _, is := range list {
+		if is {
+			n++
 		}
 	}
+	return n
+}
+
+func (c *stepCheck) body(plan *Plan) {
+	s := c.step
+	kinds := countTrue(len(s.GetBody()) > 0, s.GetPlanBody(), len(s.GetForm()) > 0, len(s.GetParts()) > 0)
 	c.check(kinds <= 1, "%s: must have at most one of body, plan_body, form and parts", c.name)
 	c.check(len(s.GetForm())+len(s.GetParts())+len(s.GetFill()) <= maxStepMembers,
 		"%s: has more than %d fields, parts and pointers", c.name, maxStepMembers)
@@ -200,12 +204,7 @@ func (c *stepCheck) body(plan *Plan) {
 
 func (c *stepCheck) part(part *pb.Part) {
 	at := fmt.Sprintf("%s: part %.64q", c.name, part.GetName())
-	contents := 0
-	for _, given := range []bool{part.GetText() != "", len(part.GetContent()) > 0, part.GetPlanBody()} {
-		if given {
-			contents++
-		}
-	}
+	contents := countTrue(part.GetText() != "", len(part.GetContent()) > 0, part.GetPlanBody())
 	c.check(contents <= 1, "%s: must have one of text, content and plan_body", at)
 	_, _, err := mime.ParseMediaType(part.GetContentType())
 	c.check(part.GetContentType() == "" || err == nil && httpguts.ValidHeaderFieldValue(part.GetContentType()),

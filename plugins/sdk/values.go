@@ -43,12 +43,7 @@ func (c *validation) kept(list []*KeptValue) {
 		c.check(len(v.GetValue()) <= MaxKeptValue && utf8.ValidString(v.GetValue()) &&
 			!strings.ContainsRune(v.GetValue(), 0),
 			"keep[%d]: value: must be text of at most %d bytes", i, MaxKeptValue)
-		stores := 0
-		for _, given := range []bool{v.GetStoreRefId() != "", v.GetPlatformStoreId() != "", v.GetPlatformWide()} {
-			if given {
-				stores++
-			}
-		}
+		stores := countTrue(v.GetStoreRefId() != "", v.GetPlatformStoreId() != "", v.GetPlatformWide())
 		c.check(stores <= 1, "keep[%d]: must have one of store_ref_id, platform_store_id and platform_wide", i)
 	}
 }
