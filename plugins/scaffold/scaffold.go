@@ -36,11 +36,11 @@ type Options struct {
 // WithDefaults fills in the missing fields, and returns the commands to run in the directory. Within a checkout of the
 // hub, the plugin belongs to the hub's module, unless a module, a checkout or a version is set.
 func (p Options) WithDefaults() (completed Options, next string) {
-	if here := Repository("."); p.Dir == "" && here != "" {
+	if here := findCheckout(".", true); p.Dir == "" && here != "" {
 		p.Dir = filepath.Join(here, "plugins", p.ID)
 	}
 	p.Dir = cmp.Or(p.Dir, p.ID)
-	if repository := Repository(p.Dir); repository != "" && p.Module+p.Source+p.Version == "" {
+	if repository := findCheckout(p.Dir, true); repository != "" && p.Module+p.Source+p.Version == "" {
 		p.InRepository = true
 		return p, "go test ./... && make -C " + repository + " build"
 	}
@@ -136,7 +136,7 @@ func (p Options) goMod() (module, sums string, err error) {
 // DefaultSource returns a checkout of the hub above this directory or the program, or "" if there is none.
 func DefaultSource() string {
 	program, _ := os.Executable() // without it, only the directory counts
-	return FindSource(".", filepath.Dir(program))
+	return cmp.Or(findCheckout(".", false), findCheckout(filepath.Dir(program), false))
 }
 
 // ReleasedVersion returns the version of this program's module, or "" if it was built from a checkout.
@@ -148,36 +148,19 @@ func ReleasedVersion() string {
 	return info.Main.Version
 }
 
-// Repository returns the checkout of the hub whose module a directory belongs to, or "". The directory need not exist.
-func Repository(dir string) string {
+// findCheckout returns the first checkout of the hub at or above a directory, or "". The directory need not exist.
+// withinModule ends the search at any other module.
+func findCheckout(dir string, withinModule bool) string {
 	dir, err := filepath.Abs(dir)
 	for err == nil {
 		text, absent := os.ReadFile(filepath.Join(dir, "go.mod"))
 		switch {
-		case absent == nil && strings.HasPrefix(string(text), "module "+HubModule+"\n"):
+		case strings.HasPrefix(string(text), "module "+HubModule+"\n"):
 			return dir
-		case absent == nil || dir == filepath.Dir(dir):
+		case absent == nil && withinModule || dir == filepath.Dir(dir):
 			return ""
 		}
 		dir = filepath.Dir(dir)
-	}
-	return ""
-}
-
-// FindSource returns the first checkout of the hub at or above one of the directories, or "".
-func FindSource(dirs ...string) string {
-	for _, dir := range dirs {
-		dir, err := filepath.Abs(dir)
-		for err == nil {
-			text, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
-			if strings.HasPrefix(string(text), "module "+HubModule+"\n") {
-				return dir
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
-			dir = filepath.Dir(dir)
-		}
 	}
 	return ""
 }
