@@ -32,10 +32,8 @@ func checkHost(hosts []string, endpoint, address string) error {
 	if u.Scheme != "https" && !(u.Scheme == "http" && local) {
 		return core.Errorf(core.Invalid, "endpoint %q: must begin with https://, not %q", endpoint, address)
 	}
-	for _, allowed := range hosts {
-		if below, wild := strings.CutPrefix(allowed, "*"); host == allowed || wild && strings.HasSuffix(host, below) {
-			return nil
-		}
+	if sdk.AllowsHost(hosts, host) {
+		return nil
 	}
 	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed by the plugin's manifest, only %s", endpoint,
 		host, strings.Join(hosts, ", "))
