@@ -1,7 +1,7 @@
 package simulator
 
 import (
-	"container/list"
+	"slices"
 	"sync"
 )
 
@@ -10,29 +10,26 @@ type menuCache struct {
 	mu       sync.Mutex
 	maxBytes int
 	bytes    int
-	order    *list.List // of menuEntry, oldest first
-	entries  map[menuKey]*list.Element
+	order    []menuKey // oldest first
+	menus    map[menuKey][]byte
 }
 
 type menuKey struct{ space, platform, store string }
 
-type menuEntry struct {
-	key  menuKey
-	body []byte
-}
-
 func newMenuCache(most int) *menuCache {
-	return &menuCache{maxBytes: most, order: list.New(), entries: map[menuKey]*list.Element{}}
+	return &menuCache{maxBytes: most, menus: map[menuKey][]byte{}}
 }
 
 func (m *menuCache) put(key menuKey, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(m.entries[key])
-	m.entries[key] = m.order.PushBack(menuEntry{key, body})
+	if n := slices.Index(m.order, key); n >= 0 {
+		m.drop(n)
+	}
+	m.order, m.menus[key] = append(m.order, key), body
 	m.bytes += len(body)
-	for m.bytes > m.maxBytes && m.order.Len() > 0 {
-		m.drop(m.order.Front())
+	for m.bytes > m.maxBytes {
+		m.drop(0)
 	}
 }
 
@@ -40,18 +37,13 @@ func (m *menuCache) put(key menuKey, body []byte) {
 func (m *menuCache) get(key menuKey) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.entries[key]; e != nil {
-		return e.Value.(menuEntry).body
-	}
-	return nil
+	return m.menus[key]
 }
 
-// drop removes an element. The caller holds mu.
-func (m *menuCache) drop(e *list.Element) {
-	if e == nil {
-		return
-	}
-	k := m.order.Remove(e).(menuEntry)
-	m.bytes -= len(k.body)
-	delete(m.entries, k.key)
+// drop removes the n-th menu. The caller holds mu.
+func (m *menuCache) drop(n int) {
+	key := m.order[n]
+	m.bytes -= len(m.menus[key])
+	delete(m.menus, key)
+	m.order = slices.Delete(m.order, n, n+1)
 }
