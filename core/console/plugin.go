@@ -76,18 +76,18 @@ type SetAside struct {
 
 // PluginHub is a plugin in one of the hubs.
 type PluginHub struct {
-	Plugin   string
-	Hub      core.ID
-	At       time.Time // when it was reported
-	Version  string
-	State    string
-	Since    time.Time // when it entered the state
-	Reason   string    // the problem in this state; "": none
-	Build    string    // SHA-256 of the last manifest that was ready; "": none
-	InFlight int
-	Memory   int64 // bytes
-	Calls    []PluginCall
-	Renderer string // identifies the renderer of menus there; only reported
+	Plugin   string       `json:"-"`
+	Hub      core.ID      `json:"hub"`
+	Version  string       `json:"version"`
+	State    string       `json:"state"`
+	Since    time.Time    `json:"since"`           // when it entered the state
+	Reason   string       `json:"reason,omitzero"` // the problem in this state; "": none
+	At       time.Time    `json:"reported_at"`
+	Build    string       `json:"-"` // SHA-256 of the last manifest that was ready; "": none
+	InFlight int          `json:"-"`
+	Memory   int64        `json:"-"` // bytes
+	Calls    []PluginCall `json:"-"`
+	Renderer string       `json:"-"` // identifies the renderer of menus there; only reported
 }
 
 // PluginHubGroup is the hubs that run a plugin in the same version and state, for the same reason.

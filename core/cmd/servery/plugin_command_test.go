@@ -36,14 +36,14 @@ func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
 	printPlugin(&out, plugindir.Listed{Enabled: true, Status: pluginhost.Status{
 		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded}, Hubs: []plugindir.Hub{{Version: "1.0.0",
-		State: pluginhost.Degraded, Reason: "it reports that it is degraded: the cache is cold"}}})
+		State: string(pluginhost.Degraded), Reason: "it reports that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
 
 func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 	in := func(version string, state pluginhost.State) plugindir.Hub {
-		return plugindir.Hub{Version: version, State: state}
+		return plugindir.Hub{Version: version, State: string(state)}
 	}
 	last := pluginhost.Status{ID: "tasty", Version: "2.1.0", State: pluginhost.Ready}
 	for stdout, hubs := range map[string][]plugindir.Hub{
@@ -64,7 +64,7 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 func TestPluginListShowsEachReason(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	in := func(reason string, minutes time.Duration) plugindir.Hub {
-		return plugindir.Hub{Version: "1.0.0", State: pluginhost.Backoff, Reason: reason,
+		return plugindir.Hub{Version: "1.0.0", State: string(pluginhost.Backoff), Reason: reason,
 			Since: at.Add(minutes * time.Minute)}
 	}
 	var out bytes.Buffer

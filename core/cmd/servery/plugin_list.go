@@ -37,7 +37,7 @@ func printPlugin(to io.Writer, p plugindir.Listed) {
 	if len(p.Hubs) == 0 {
 		state, version = "in no running hub", p.Installed
 	}
-	groups := p.Groups()
+	groups := console.GroupPluginHubs(p.Hubs)
 	if slices.ContainsFunc(groups, func(g console.PluginHubGroup) bool {
 		return g.Version != groups[0].Version || g.State != groups[0].State
 	}) {
@@ -55,7 +55,9 @@ func printPlugin(to io.Writer, p plugindir.Listed) {
 			fmt.Fprintf(to, "%20s since %s: %s\n", "", g.Since.Format(time.RFC3339), g.Reason)
 		}
 	}
-	if slices.ContainsFunc(p.Hubs, func(h plugindir.Hub) bool { return h.State == pluginhost.Quarantined }) {
+	if slices.ContainsFunc(p.Hubs, func(h plugindir.Hub) bool {
+		return h.State == string(pluginhost.Quarantined)
+	}) {
 		fmt.Fprintf(to, "%20s %s\n", "", pluginhost.QuarantineRule)
 	}
 	if p.SetAside > 0 {

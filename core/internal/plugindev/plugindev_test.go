@@ -121,7 +121,7 @@ func TestRejectedBuildIsReplacedByTheGoodOne(t *testing.T) {
 	_, err = install("untried")
 	require.ErrorIs(t, err, late)
 	require.Len(t, hubs.installed, 2)
-	hubs.reports = []plugindir.Hub{{State: pluginhost.Ready, Build: "old"}}
+	hubs.reports = []plugindir.Hub{{State: string(pluginhost.Ready), Build: "old"}}
 	rejected, err := install("rejected")
 	require.ErrorIs(t, err, late)
 	require.Equal(t, []string{rejected, good}, hubs.installed[2:])

@@ -13,7 +13,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -46,24 +45,7 @@ type Listed struct {
 }
 
 // Hub is a plugin in one hub.
-type Hub struct {
-	Hub        core.ID          `json:"hub"`
-	Version    string           `json:"version"`
-	State      pluginhost.State `json:"state"`
-	Since      time.Time        `json:"since"`
-	Reason     string           `json:"reason,omitzero"` // the problem in this state
-	ReportedAt time.Time        `json:"reported_at"`
-	Build      string           `json:"-"` // SHA-256 of the last manifest that was ready
-}
-
-// Groups returns the running hubs by version, state and reason.
-func (p Listed) Groups() []console.PluginHubGroup {
-	hubs := make([]console.PluginHub, len(p.Hubs))
-	for n, h := range p.Hubs {
-		hubs[n] = console.PluginHub{Version: h.Version, State: string(h.State), Reason: h.Reason, Since: h.Since}
-	}
-	return console.GroupPluginHubs(hubs)
-}
+type Hub = console.PluginHub
 
 // Running returns the plugins that hubs run, installed here or elsewhere.
 func (d Dir) Running(ctx context.Context) ([]string, error) {
@@ -128,14 +110,12 @@ func (d Dir) List(ctx context.Context) ([]Listed, error) {
 			}
 			listed.ReportedAt = &p.ReportedAt
 		}
-		var running []console.PluginHub
 		for _, h := range hubs {
 			if h.Plugin == p.ID {
-				listed.Hubs = append(listed.Hubs, listedHub(h))
-				running = append(running, h)
+				listed.Hubs = append(listed.Hubs, h)
 			}
 		}
-		listed.stateOf(running)
+		listed.setState()
 		setAside, err := p.RequestsSetAside()
 		if err != nil {
 			return nil, err
@@ -144,10 +124,6 @@ func (d Dir) List(ctx context.Context) ([]Listed, error) {
 		list = append(list, listed)
 	}
 	return list, nil
-}
-
-func listedHub(h console.PluginHub) Hub {
-	return Hub{h.Hub, h.Version, pluginhost.State(h.State), h.Since, h.Reason, h.At, h.Build}
 }
 
 // worstStates are the states of a plugin in a hub, the worst first.
@@ -168,10 +144,10 @@ func WorstHub(hubs []console.PluginHub) *console.PluginHub {
 	return &worst
 }
 
-// stateOf sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
-func (p *Listed) stateOf(hubs []console.PluginHub) {
+// setState sets the state to the worst one in the running hubs. A report of a hub that has ended does not count.
+func (p *Listed) setState() {
 	p.State, p.Since, p.Health, p.PID = "", time.Time{}, "", 0
-	if worst := WorstHub(hubs); worst != nil {
+	if worst := WorstHub(p.Hubs); worst != nil {
 		p.State, p.Since, p.Version, p.Health = pluginhost.State(worst.State), worst.Since, worst.Version, worst.Reason
 	}
 }

@@ -31,21 +31,17 @@ func (d Dir) AwaitReady(ctx context.Context, p Desired, timeout time.Duration) (
 			return nil, err
 		}
 		hubs := hubsOf(p.ID, reports)
-		var listed []Hub
-		for _, h := range hubs {
-			listed = append(listed, listedHub(h))
-		}
 		problems := notReady(p, hubs)
 		if len(problems) == 0 {
-			return listed, nil
+			return hubs, nil
 		}
 		now := clock.Now()
 		if !now.Before(due) {
-			return listed, d.notReadyError(ctx, p, timeout, problems)
+			return hubs, d.notReadyError(ctx, p, timeout, problems)
 		}
 		core.SleepUntil(ctx, clock, now.Add(min(reportPollInterval, due.Sub(now))))
 		if ctx.Err() != nil {
-			return listed, ctx.Err()
+			return hubs, ctx.Err()
 		}
 	}
 }
@@ -96,7 +92,7 @@ func notReady(p Desired, hubs []console.PluginHub) (problems []string) {
 // it, or still runs another build.
 func (p Desired) RejectedBy(hubs []Hub) bool {
 	return slices.ContainsFunc(hubs, func(h Hub) bool {
-		switch h.State {
+		switch pluginhost.State(h.State) {
 		case pluginhost.Backoff, pluginhost.Quarantined:
 			return true
 		case pluginhost.Ready, pluginhost.Degraded:

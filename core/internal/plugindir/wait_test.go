@@ -55,13 +55,17 @@ func TestReadinessOfAPluginInRunningHubs(t *testing.T) {
 func TestHubThatKeepsAnotherBuildRejectsTheInstalled(t *testing.T) {
 	installed := Desired{ID: "tasty", build: "new"}
 	require.False(t, installed.RejectedBy(nil))
-	for hub, rejected := range map[Hub]bool{
-		{State: pluginhost.Ready, Build: "new"}: false, {State: pluginhost.Ready, Build: "old"}: true,
-		{State: pluginhost.Degraded, Build: "new"}: false, {State: pluginhost.Degraded, Build: "old"}: true,
-		{State: pluginhost.Starting, Build: "old"}: false, {State: pluginhost.Backoff}: true,
-		{State: pluginhost.Quarantined, Build: "new"}: true, {}: false,
+	for hub, rejected := range map[struct {
+		state pluginhost.State
+		build string
+	}]bool{
+		{pluginhost.Ready, "new"}: false, {pluginhost.Ready, "old"}: true,
+		{pluginhost.Degraded, "new"}: false, {pluginhost.Degraded, "old"}: true,
+		{pluginhost.Starting, "old"}: false, {pluginhost.Backoff, ""}: true,
+		{pluginhost.Quarantined, "new"}: true, {"", ""}: false,
 	} {
-		require.Equal(t, rejected, installed.RejectedBy([]Hub{{State: pluginhost.Starting}, hub}), hub)
+		require.Equal(t, rejected, installed.RejectedBy([]console.PluginHub{
+			{State: string(pluginhost.Starting)}, {State: string(hub.state), Build: hub.build}}), hub)
 	}
 }
 
