@@ -112,37 +112,27 @@ func (s *Server) processCallback(c *fiber.Ctx, request relay.InboundRequest) err
 	if err != nil {
 		return err
 	}
-	var orderID int64
-	switch {
-	case message.Order != nil:
-		orderID, err = s.placeCallback(c, request.Caller, message.Order)
-	case message.Cancellation != nil:
-		orderID, err = s.cancelCallback(c, request.Caller, order.Cancellation{
-			Platform: request.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID,
-			Reason: message.Cancellation.Reason})
-	case message.FollowUp != nil:
-		orderID, err = s.followCallback(c, request.Caller, *message.FollowUp)
-	case message.Outcome != nil:
-		err = s.settleCallback(c, request.Caller, *message.Outcome)
-	case message.Fetch != nil:
-		err = s.Fetches.Add(c.UserContext(), request, message.Fetch.PlatformOrderID)
-		if err != nil {
+	var result callback.Result
+	if message.Fetch != nil {
+		result.Text = "the request is stored, and the hub fetches its content"
+		if err := s.Fetches.Add(c.UserContext(), request, message.Fetch.PlatformOrderID); err != nil {
 			s.recordUnread(c, request, err)
 			return err
 		}
-		err = respond(c, http.StatusOK, envelope{Status: "success",
-			Message: "the request is stored, and the hub fetches its content"})
-	case message.Report != nil:
-		err = s.settleReport(c, request.Caller, *message.Report)
-	case message.Store != nil:
-		err = s.applyStore(c, request.Caller, *message.Store)
-	default:
-		err = respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
+	} else if result, err = s.Desk.Apply(c.UserContext(), request.Caller, message); err != nil {
+		if message.Order != nil {
+			s.recordRejected(c, request.Business, request.Platform, message.Order, err)
+		}
+		return err
 	}
-	if err == nil && message.Reply != nil {
-		sendReply(c, *message.Reply, orderID)
+	switch {
+	case message.Reply != nil:
+		sendReply(c, *message.Reply, result.OrderID)
+		return nil
+	case result.OrderID != 0:
+		return respond(c, http.StatusOK, orderResponse{"success", result.Text, result.OrderID})
 	}
-	return err
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: result.Text})
 }
 
 // sendReply replaces the hub's response to a request, which has succeeded, by that of the plugin. A browser must not
@@ -167,87 +157,6 @@ func (s *Server) recordUnread(c *fiber.Ctx, request relay.InboundRequest, reason
 	rejection.PlatformOrderID = cmp.Or(id, rejection.PlatformOrderID)
 	rejection.Business, rejection.Platform = request.Business, request.Platform
 	s.storeRejection(c, rejection)
-}
-
-// cancelCallback cancels an order for its aggregator, and responds. The order may arrive after its cancellation.
-func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation order.Cancellation) (int64, error) {
-	id, from, err := s.Orders.Cancel(c.UserContext(), caller.Business, cancellation)
-	switch {
-	case err != nil:
-		return 0, err
-	case id == 0:
-		return 0, respond(c, http.StatusOK,
-			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
-	}
-	return id, respond(c, http.StatusOK,
-		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
-}
-
-// settleCallback records the outcome of an action, and responds. The outcome may have a change of the order.
-func (s *Server) settleCallback(c *fiber.Ctx, caller relay.Caller, outcome relay.Outcome) error {
-	if outcome.FollowUp != nil {
-		_, err := s.FollowUps.Apply(c.UserContext(), caller.Business, *outcome.FollowUp)
-		if err != nil && core.CodeOf(err) != core.Conflict { // of an order that has ended
-			return err
-		}
-	}
-	if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, outcome); err != nil {
-		return err
-	}
-	return respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
-}
-
-// followCallback applies what an aggregator sends about an order, and responds. The order may arrive later.
-func (s *Server) followCallback(c *fiber.Ctx, caller relay.Caller, f order.FollowUp) (int64, error) {
-	result, err := s.FollowUps.Apply(c.UserContext(), caller.Business, f)
-	switch {
-	case err != nil:
-		return 0, err
-	case result.OrderID == 0:
-		return 0, respond(c, http.StatusOK, envelope{Status: "success", Message: result.Text})
-	}
-	return result.OrderID, respond(c, http.StatusOK, orderResponse{"success", result.Text, result.OrderID})
-}
-
-// placeCallback stores an order of an aggregator, and responds.
-func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) (int64, error) {
-	result, err := s.placeCallbackOrder(c, caller, body)
-	if err != nil {
-		s.recordRejected(c, caller.Business, caller.Platform, body, err)
-	}
-	if core.CodeOf(err) == core.NotFound {
-		err = errors.Join(err, s.rejectOrder(c, caller, body, err))
-	}
-	if err != nil {
-		return 0, err
-	}
-	return result.OrderID, respond(c, http.StatusOK,
-		orderResponse{"success", placedMessage(result), result.OrderID})
-}
-
-func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []byte) (order.PlaceResult, error) {
-	body, err := callback.ResolveStore(c.UserContext(), s.PlatformStores, s.Orders, caller, body)
-	if err != nil {
-		return order.PlaceResult{}, err
-	}
-	draft, err := order.Decode(body)
-	if err != nil {
-		return order.PlaceResult{}, err
-	}
-	draft.Platform = caller.Platform
-	return s.place(c,
-		order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
-}
-
-// rejectOrder notifies the aggregator that its order names an unknown store.
-func (s *Server) rejectOrder(c *fiber.Ctx, caller relay.Caller, body []byte, reason error) error {
-	rejection, ok := callback.RejectionOf(body, reason)
-	if !ok {
-		return nil
-	}
-	s.Log.Warn("order rejected", "request", requestID(c), "business", caller.Business, "platform",
-		caller.Platform, "platform_order_id", rejection.PlatformOrderID, "reason", reason)
-	return s.Rejections.Reject(c.UserContext(), caller, rejection)
 }
 
 // callbackKey returns the callback key of the request.

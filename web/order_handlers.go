@@ -38,7 +38,7 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return s.refuseOrder(c, caller, body, err)
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
+	return respond(c, http.StatusOK, orderResponse{"success", result.Text(), result.OrderID})
 }
 
 // refuseOrder records a rejected order and returns its error, or that of a key that no longer works.
@@ -63,23 +63,9 @@ func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte
 		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q",
 			caller.Platform)
 	}
-	return s.place(c, order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft,
-		Credential: caller.Credential})
-}
-
-// place stores an order. If the hub already has the order with other content, it records the difference.
-func (s *Server) place(c *fiber.Ctx, request order.PlaceRequest) (order.PlaceResult, error) {
-	result, err := s.Intake.Place(c.UserContext(), request)
-	if err != nil || !result.Duplicate {
-		return result, err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), recordTimeout)
-	defer cancel()
-	if err := s.Orders.RecordRepeat(ctx, request.Business, result.OrderID, request.Actor, request.Draft); err != nil {
-		s.Log.Warn("recording a repeated order failed", "request", requestID(c), "business", request.Business,
-			"order", result.OrderID, "error", err)
-	}
-	return result, nil
+	request := order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft,
+		Credential: caller.Credential}
+	return s.Desk.Place(c.UserContext(), request)
 }
 
 // mayPlaceFor reports whether the caller may place orders of a platform, by its name or an alias.
@@ -104,7 +90,7 @@ func (s *Server) recordRejected(c *fiber.Ctx, business core.BusinessID, platform
 	s.storeRejection(c, rejection)
 }
 
-// recordTimeout bounds each wait for the record of a rejected or repeated order, because its sender waits too.
+// recordTimeout bounds each wait for the record of a rejected order, because its sender waits too.
 const recordTimeout = 2 * time.Second
 
 func (s *Server) storeRejection(c *fiber.Ctx, rejection order.Rejection) {
@@ -114,15 +100,6 @@ func (s *Server) storeRejection(c *fiber.Ctx, rejection order.Rejection) {
 		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", rejection.Business,
 			"platform_order_id", rejection.PlatformOrderID, "reason", rejection.Reason, "error", err)
 	}
-}
-
-// placedMessage describes the result. A channel that resends a changed order under the same id is informed that nothing
-// changed.
-func placedMessage(r order.PlaceResult) string {
-	if r.Duplicate {
-		return "the order already exists and was not changed"
-	}
-	return "order accepted"
 }
 
 // putOrderStatus changes the state of an order for the merchant.
@@ -154,19 +131,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.Sta
 		return withOrder(id, err)
 	}
 	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: id})
-	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, change), id})
-}
-
-// changedMessage describes the result of a state change.
-func changedMessage(from order.State, change order.Change) string {
-	switch {
-	case from != change.To:
-		return "the order was " + string(from) + " and is " + string(change.To)
-	case from.HasPrepTime() && change.PrepMinutes != nil:
-		return fmt.Sprintf("the order is already %s, with a preparation time of %s", from,
-			pluralize(int(*change.PrepMinutes), "minute"))
-	}
-	return "the order is " + string(from) + " already, nothing changed"
+	return respond(c, http.StatusOK, orderResponse{"success", change.Result(from), id})
 }
 
 // getOrder returns an order in its current state.

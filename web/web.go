@@ -20,7 +20,6 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
@@ -83,32 +82,17 @@ type ChannelStoreView interface {
 		byZipCodes bool, err error)
 }
 
-// Intake accepts orders. An order is durable when Place returns.
-type Intake interface {
-	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
-}
-
 // Orders reads and changes orders.
 type Orders interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
-	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, refused order.Rejection) error
-	// StoreOf returns the ref_id of the store of a platform's order, or "" if the hub does not have the order.
-	StoreOf(ctx context.Context, business core.BusinessID, platform, platformOrderID string) (string, error)
-	// RecordRepeat records a repeat of an order, if its content differs.
-	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
 	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report. If an earlier report with the same content
 	// has not failed, it returns the reference of that one.
 	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.OutOfStockReport) (id int64,
 		known core.ID, err error)
-}
-
-// FollowUps applies what platforms send about their orders beside the orders themselves.
-type FollowUps interface {
-	Apply(ctx context.Context, business core.BusinessID, f order.FollowUp) (order.FollowUpResult, error)
 }
 
 // Riders stores statuses and locations of riders. They are durable when the methods return.
@@ -122,15 +106,9 @@ type ActionDesk interface {
 	Submit(ctx context.Context, business core.BusinessID, platform, actor string, r action.Request) (core.ID, error)
 }
 
-// Outcomes applies the outcomes that aggregators report after their responses.
-type Outcomes interface {
-	Settle(ctx context.Context, business core.BusinessID, platform string, r outcome.Report) (outcome.Effect, error)
-}
-
-// Actions reads feature actions, and records the outcomes that aggregators report.
+// Actions reads feature actions.
 type Actions interface {
 	Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Record, error)
-	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
 }
 
 // Callers authenticates callbacks of platforms, and refuses those with a repeated nonce.
@@ -162,11 +140,6 @@ type Publications interface {
 // Fetches stores requests of aggregators with only a link. A request is durable when Add returns.
 type Fetches interface {
 	Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error
-}
-
-// Rejections notifies platforms of rejected orders.
-type Rejections interface {
-	Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
 }
 
 // Subscriptions changes webhook subscriptions.
@@ -233,20 +206,15 @@ type Config struct {
 	Menus               Menus
 	IngestPolicy        menu.IngestPolicy
 	ChannelStores       ChannelStoreView
-	Intake              Intake
 	Orders              Orders
-	FollowUps           FollowUps
 	Riders              Riders
 	ActionDesk          ActionDesk
 	Actions             Actions
-	Outcomes            Outcomes
 	Callers             Callers
 	Callbacks           relay.Reader
 	Fetches             Fetches
-	PlatformStores      callback.PlatformStores
-	PlatformViews       callback.PlatformViews
+	Desk                callback.Desk
 	MenuServer          MenuServer
-	Rejections          Rejections
 	Publications        Publications
 	Toggles             Toggles
 	Subscriptions       Subscriptions

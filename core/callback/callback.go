@@ -5,6 +5,8 @@ package callback
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,12 +23,6 @@ type PlatformStores interface {
 	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
 }
 
-// PlacedOrders finds stored orders by the ids of platforms.
-type PlacedOrders interface {
-	// StoreOf returns the ref_id of the store of an order, or "" if the hub does not have the order.
-	StoreOf(ctx context.Context, business core.BusinessID, platform, platformOrderID string) (string, error)
-}
-
 // Intake accepts orders. An order is durable when Place returns.
 type Intake interface {
 	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
@@ -34,9 +30,11 @@ type Intake interface {
 
 // Orders changes orders, and records those that the hub did not accept.
 type Orders interface {
-	PlacedOrders
+	// StoreOf returns the ref_id of the store of a platform's order, or "" if the hub does not have the order.
+	StoreOf(ctx context.Context, business core.BusinessID, platform, platformOrderID string) (string, error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, rejected order.Rejection) error
+	// RecordRepeat records a repeat of an order, if its content differs.
 	RecordRepeat(ctx context.Context, business core.BusinessID, id int64, actor string, again order.Draft) error
 }
 
@@ -84,125 +82,149 @@ type Desk struct {
 	Log        *slog.Logger
 }
 
-// store stores the meaning of a message, which is not a fetch. Storing it again changes nothing. The result describes
-// it for people.
-func (d Desk) store(ctx context.Context, caller relay.Caller, m relay.Message) (string, error) {
+// Result is what a message changed.
+type Result struct {
+	OrderID int64  // the order that it concerns; 0: none, or one that is unknown so far
+	Text    string // for people
+}
+
+// Apply stores the meaning of a message, which is not a fetch. Storing it again changes nothing.
+func (d Desk) Apply(ctx context.Context, caller relay.Caller, m relay.Message) (r Result, err error) {
 	switch {
 	case m.Order != nil:
-		return "the order is stored", d.place(ctx, caller, m.Order)
+		return d.placeOrder(ctx, caller, m.Order)
 	case m.Cancellation != nil:
-		_, _, err := d.Orders.Cancel(ctx, caller.Business, order.Cancellation{Platform: caller.Platform,
+		return d.cancel(ctx, caller, order.Cancellation{Platform: caller.Platform,
 			PlatformOrderID: m.Cancellation.PlatformOrderID, Reason: m.Cancellation.Reason})
-		return refused("the cancellation is stored", err)
 	case m.FollowUp != nil:
-		return d.follow(ctx, caller, *m.FollowUp)
+		result, err := d.FollowUps.Apply(ctx, caller.Business, *m.FollowUp)
+		return Result(result), err
 	case m.Outcome != nil:
+		r.Text = outcome.Settled.Text()
 		if m.Outcome.FollowUp != nil {
-			if _, err := d.follow(ctx, caller, *m.Outcome.FollowUp); err != nil {
-				return "", err
+			_, err = d.FollowUps.Apply(ctx, caller.Business, *m.Outcome.FollowUp)
+			if err != nil && !impossible(err) {
+				return r, err
 			}
 		}
-		return refused("the outcome is recorded", d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome))
+		return r, d.Actions.Settle(ctx, caller.Business, caller.Platform, *m.Outcome)
 	case m.Report != nil:
 		return d.settle(ctx, caller, *m.Report)
 	case m.Store != nil:
-		return ApplyStore(ctx, d.Stores, d.Views, caller, *m.Store)
+		r.Text, err = d.applyStore(ctx, caller, *m.Store)
+		return r, err
 	}
-	return "nothing to do: " + m.Ignored, nil
+	return Result{Text: "nothing to do: " + m.Ignored}, nil
 }
 
-// ApplyStore applies what a platform says about a store. The result describes it for people.
-func ApplyStore(ctx context.Context, stores PlatformStores, views PlatformViews, caller relay.Caller,
-	m relay.StoreMessage) (string, error) {
+// impossible reports whether an error means that a change does not fit to the state of its order, or of what else it
+// concerns. A repeat has the same error.
+func impossible(err error) bool {
+	return slices.Contains([]core.Code{core.Conflict, core.NotFound}, core.CodeOf(err))
+}
+
+// cancel cancels an order. The order may arrive after its cancellation.
+func (d Desk) cancel(ctx context.Context, caller relay.Caller, c order.Cancellation) (Result, error) {
+	id, from, err := d.Orders.Cancel(ctx, caller.Business, c)
+	if id == 0 {
+		return Result{Text: "the order is unknown so far, and is cancelled when it arrives"}, err
+	}
+	return Result{id, order.Change{To: order.Cancelled}.Result(from)}, err
+}
+
+// applyStore applies what a platform says about a store. The result describes it for people.
+func (d Desk) applyStore(ctx context.Context, caller relay.Caller, m relay.StoreMessage) (string, error) {
 	if m.RefID == "" {
-		ref, err := stores.StoreRef(ctx, caller.Business, caller.Platform, m.PlatformStoreID)
+		ref, err := d.Stores.StoreRef(ctx, caller.Business, caller.Platform, m.PlatformStoreID)
 		if err != nil {
 			return "", err
 		}
 		m.RefID = ref
 	}
 	if m.Status == nil {
-		listed, err := views.RepublishMenu(ctx, caller.Business, m.RefID, caller.Platform)
+		listed, err := d.Views.RepublishMenu(ctx, caller.Business, m.RefID, caller.Platform)
 		if !listed {
 			return "nothing to do: the platform does not list the store", err
 		}
 		return "the hub publishes the menu of the store", err
 	}
 	m.Status.Platform = caller.Platform
-	newer, err := views.ReportStore(ctx, caller.Business, m.RefID, *m.Status)
+	newer, err := d.Views.ReportStore(ctx, caller.Business, m.RefID, *m.Status)
 	if !newer {
 		return "nothing to do: the hub knows this report, or a newer one", err
 	}
 	return "the state of the store is recorded", err
 }
 
-// follow applies what a platform sent about an order.
-func (d Desk) follow(ctx context.Context, caller relay.Caller, f order.FollowUp) (string, error) {
-	result, err := d.FollowUps.Apply(ctx, caller.Business, f)
-	return refused(result.Text, err)
-}
-
-// settle applies an outcome that a poll or a fetch found.
-func (d Desk) settle(ctx context.Context, caller relay.Caller, report outcome.Report) (string, error) {
-	if report.Reference == "" && report.StoreRefID == "" {
-		ref, err := d.Stores.StoreRef(ctx, caller.Business, caller.Platform, report.PlatformStoreID)
-		if err != nil {
-			return "", err
-		}
-		report.StoreRefID = ref
+// settle applies an outcome that an aggregator reports after its response.
+func (d Desk) settle(ctx context.Context, caller relay.Caller, report outcome.Report) (Result, error) {
+	report, err := d.withStore(ctx, caller, report)
+	if err != nil {
+		return Result{}, err
 	}
 	effect, err := d.Outcomes.Settle(ctx, caller.Business, caller.Platform, report)
-	return refused("the outcome is "+string(effect), err)
+	return Result{Text: effect.Text()}, err
 }
 
-// refused returns the result of a change that the state of an order may refuse. It is not an error then, because no
-// order is lost.
-func refused(text string, err error) (string, error) {
-	if code := core.CodeOf(err); err != nil && (code == core.Conflict || code == core.NotFound) {
-		return core.PublicMessage(err), nil
+// withStore adds the store's ref_id to a report without a reference.
+func (d Desk) withStore(ctx context.Context, caller relay.Caller, r outcome.Report) (_ outcome.Report, err error) {
+	if r.Reference == "" && r.StoreRefID == "" {
+		r.StoreRefID, err = d.Stores.StoreRef(ctx, caller.Business, caller.Platform, r.PlatformStoreID)
 	}
-	return text, err
+	return r, err
 }
 
-// place stores an order. It notifies the platform of an order that names an unknown store.
-func (d Desk) place(ctx context.Context, caller relay.Caller, body []byte) error {
-	resolved, err := ResolveStore(ctx, d.Stores, d.Orders, caller, body)
-	if err == nil {
-		err = d.placeResolved(ctx, caller, resolved)
-	}
+// placeOrder stores an order. It notifies the platform of an order that names an unknown store.
+func (d Desk) placeOrder(ctx context.Context, caller relay.Caller, body []byte) (Result, error) {
+	result, err := d.placeBody(ctx, caller, body)
 	if core.CodeOf(err) != core.NotFound {
-		return err
+		return Result{result.OrderID, result.Text()}, err
 	}
-	if rejection, ok := RejectionOf(body, err); ok {
+	if rejection, ok := rejectionOf(body, err); ok {
+		d.Log.Warn("order rejected", "business", caller.Business, "platform", caller.Platform, "platform_order_id",
+			rejection.PlatformOrderID, "reason", err)
 		if failed := d.Rejections.Reject(ctx, caller, rejection); failed != nil {
-			return failed
+			return Result{}, failed
 		}
 	}
-	return err
+	return Result{}, err
 }
 
-func (d Desk) placeResolved(ctx context.Context, caller relay.Caller, body []byte) error {
-	draft, err := order.Decode(body)
+func (d Desk) placeBody(ctx context.Context, caller relay.Caller, body []byte) (none order.PlaceResult, err error) {
+	resolved, err := d.resolveStore(ctx, caller, body)
 	if err != nil {
-		return err
+		return none, err
+	}
+	draft, err := order.Decode(resolved)
+	if err != nil {
+		return none, err
 	}
 	draft.Platform = caller.Platform
 	request := order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft}
+	return d.Place(ctx, request)
+}
+
+// repeatTimeout bounds the wait for the record of a repeated order, because its sender waits too.
+const repeatTimeout = 2 * time.Second
+
+// Place stores an order. If the hub already has the order with other content, it records the difference.
+func (d Desk) Place(ctx context.Context, request order.PlaceRequest) (order.PlaceResult, error) {
 	result, err := d.Intake.Place(ctx, request)
 	if err != nil || !result.Duplicate {
-		return err
+		return result, err
 	}
-	if err := d.Orders.RecordRepeat(ctx, request.Business, result.OrderID, request.Actor, draft); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), repeatTimeout)
+	defer cancel()
+	if err := d.Orders.RecordRepeat(ctx, request.Business, result.OrderID, request.Actor, request.Draft); err != nil {
 		d.Log.Warn("recording a repeated order failed", "business", request.Business, "order", result.OrderID, "error",
 			err)
 	}
-	return nil
+	return result, nil
 }
 
-// ResolveStore adds the store's ref_id to an order with the aggregator's id of the store. A repeat of a stored order
+// resolveStore adds the store's ref_id to an order with the aggregator's id of the store. A repeat of a stored order
 // has the store of that order if the id is no longer known.
-func ResolveStore(ctx context.Context, stores PlatformStores, orders PlacedOrders, caller relay.Caller,
-	body []byte) ([]byte, error) {
+func (d Desk) resolveStore(ctx context.Context, caller relay.Caller, body []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	var named struct {
 		OrderID    core.Identifier `json:"platform_order_id"`
@@ -212,9 +234,9 @@ func ResolveStore(ctx context.Context, stores PlatformStores, orders PlacedOrder
 	if err := json.Unmarshal(body, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
 		return body, nil // order.Decode reports the error
 	}
-	ref, err := stores.StoreRef(ctx, caller.Business, caller.Platform, named.PlatformID)
+	ref, err := d.Stores.StoreRef(ctx, caller.Business, caller.Platform, named.PlatformID)
 	if core.CodeOf(err) == core.NotFound {
-		stored, failed := orders.StoreOf(ctx, caller.Business, caller.Platform, string(named.OrderID))
+		stored, failed := d.Orders.StoreOf(ctx, caller.Business, caller.Platform, string(named.OrderID))
 		switch {
 		case failed != nil: // the aggregator resends the order
 			err = failed
@@ -234,8 +256,8 @@ func ResolveStore(ctx context.Context, stores PlatformStores, orders PlacedOrder
 	return json.Marshal(members)
 }
 
-// RejectionOf returns what notifies an aggregator that its order is rejected. ok is false for an order without an id.
-func RejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePayload, ok bool) {
+// rejectionOf returns what notifies an aggregator that its order is rejected. ok is false for an order without an id.
+func rejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePayload, ok bool) {
 	var named struct {
 		OrderID string `json:"platform_order_id"`
 		StoreID string `json:"platform_store_id"`

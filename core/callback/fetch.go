@@ -47,22 +47,32 @@ func (f Fetches) Plan(ctx context.Context, call relay.Call, settings []byte) (re
 		return relay.Decision{}, err
 	}
 	message, err := f.Translator.PlanFetch(ctx, call, in)
-	if err != nil || message.Fetch != nil {
-		return decisionOf(message), err
+	switch {
+	case err != nil:
+		return relay.Decision{}, err
+	case message.Fetch != nil:
+		return relay.Decision{Plan: &message.Fetch.Plan}, nil
 	}
-	text, err := f.Desk.store(ctx, callerOf(call), message)
+	text, err := f.store(ctx, call, message)
 	return relay.Decision{Done: text}, err
 }
 
-func decisionOf(m relay.Message) relay.Decision {
-	if m.Fetch == nil {
-		return relay.Decision{}
+// store stores the meaning of a message. It is not an error that the hub cannot change what a message concerns, because
+// no order is lost.
+func (f Fetches) store(ctx context.Context, call relay.Call, m relay.Message) (string, error) {
+	caller := relay.Caller{Business: call.Business, Platform: call.Platform, Plugin: call.Plugin}
+	if m.Report != nil { // an unknown store is an error
+		report, err := f.Desk.withStore(ctx, caller, *m.Report)
+		if err != nil {
+			return "", err
+		}
+		m.Report = &report
 	}
-	return relay.Decision{Plan: &m.Fetch.Plan}
-}
-
-func callerOf(call relay.Call) relay.Caller {
-	return relay.Caller{Business: call.Business, Platform: call.Platform, Plugin: call.Plugin}
+	result, err := f.Desk.Apply(ctx, caller, m)
+	if impossible(err) && m.Order == nil && m.Store == nil {
+		return core.PublicMessage(err), nil
+	}
+	return result.Text, err
 }
 
 // permanent are the codes of errors that a retry does not resolve.
@@ -75,7 +85,7 @@ func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte
 	if call.Kind != relay.InboundFetch {
 		outcome, err := f.Plugins.Interpret(ctx, call, settings, response)
 		if err == nil && outcome.FollowUp != nil {
-			_, err = f.Desk.follow(ctx, callerOf(call), *outcome.FollowUp)
+			_, err = f.store(ctx, call, relay.Message{FollowUp: outcome.FollowUp})
 		}
 		return outcome, err
 	}
@@ -86,7 +96,7 @@ func (f Fetches) Interpret(ctx context.Context, call relay.Call, settings []byte
 	message, err := f.Translator.ReadFetched(ctx, call, in, response)
 	text := ""
 	if err == nil {
-		text, err = f.Desk.store(ctx, callerOf(call), message)
+		text, err = f.store(ctx, call, message)
 	}
 	outcome := relay.Outcome{State: relay.OutcomeDone, Message: text}
 	if message.Order != nil {

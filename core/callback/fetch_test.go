@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/outcome"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -112,9 +113,9 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		state   relay.OutcomeState
 		message string
 	}{
-		"an order": {desk{message: relay.Message{Order: placed}}, relay.OutcomeDone, "the order is stored"},
+		"an order": {desk{message: relay.Message{Order: placed}}, relay.OutcomeDone, "order accepted"},
 		"a repeat": {desk{message: relay.Message{Order: placed}, placed: []string{"earlier"}}, relay.OutcomeDone,
-			"the order is stored"},
+			"the order already exists and was not changed"},
 		"a full hub": {desk{message: relay.Message{Order: placed}, placeErr: unavailable}, relay.OutcomeRetry,
 			"storing the fetched content failed: full"},
 		"an unreadable order": {desk{message: relay.Message{Order: []byte(`{"platform_order_id":"L-1"}`)}},
@@ -129,7 +130,7 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		"a crashed plugin": {desk{readErr: core.Errorf(core.Internal, "crashed")}, relay.OutcomeRetry,
 			"storing the fetched content failed: crashed"},
 		"a cancellation": {desk{message: relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: "L-1"}}},
-			relay.OutcomeDone, "the cancellation is stored"},
+			relay.OutcomeDone, "the order is unknown so far"},
 		"a late cancellation": {desk{message: relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: "L-1"}},
 			cancelErr: conflict}, relay.OutcomeDone, "it is completed"},
 		"a courier": {desk{message: relay.Message{FollowUp: &order.FollowUp{PlatformOrderID: "L-1"}}},
@@ -139,14 +140,19 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		"a courier in a full hub": {desk{message: relay.Message{FollowUp: &order.FollowUp{}}, followErr: unavailable},
 			relay.OutcomeRetry, "storing the fetched content failed: full"},
 		"an outcome": {desk{message: relay.Message{Outcome: &relay.Outcome{}}}, relay.OutcomeDone,
-			"the outcome is recorded"},
+			"outcome recorded"},
+		"an outcome of an unknown order": {desk{message: relay.Message{Outcome: &relay.Outcome{
+			FollowUp: &order.FollowUp{}}}, followErr: core.Errorf(core.NotFound, "no order")}, relay.OutcomeDone,
+			"outcome recorded"},
+		"a report of an unknown store": {desk{message: relay.Message{Report: &outcome.Report{}}}, relay.OutcomeFailed,
+			"no store"},
 		"an ignored response": {desk{message: relay.Message{Ignored: "a ping"}}, relay.OutcomeDone,
 			"nothing to do: a ping"},
 	} {
-		outcome, err := row.desk.fetches().Interpret(t.Context(), fetch, nil, relay.Response{})
+		result, err := row.desk.fetches().Interpret(t.Context(), fetch, nil, relay.Response{})
 		require.NoError(t, err, name)
-		require.Equal(t, row.state, outcome.State, name)
-		require.Contains(t, outcome.Message, row.message, name)
+		require.Equal(t, row.state, result.State, name)
+		require.Contains(t, result.Message, row.message, name)
 		if row.desk.placed != nil {
 			require.Equal(t, "linked L-1 platform:linked", row.desk.placed[len(row.desk.placed)-1], name)
 		}

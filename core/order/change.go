@@ -103,6 +103,21 @@ func DecodeChange(body []byte) (Change, error) {
 	return change, v.Err()
 }
 
+// Result describes for people what the change did to an order in a state.
+func (c Change) Result(from State) string {
+	switch {
+	case from != c.To:
+		return "the order was " + string(from) + " and is " + string(c.To)
+	case from.HasPrepTime() && c.PrepMinutes != nil:
+		unit := "minutes"
+		if *c.PrepMinutes == 1 {
+			unit = "minute"
+		}
+		return fmt.Sprintf("the order is already %s, with a preparation time of %d %s", from, *c.PrepMinutes, unit)
+	}
+	return "the order is " + string(from) + " already, nothing changed"
+}
+
 // Subject identifies the order of an event.
 type Subject struct {
 	OrderID         int64

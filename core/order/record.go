@@ -147,3 +147,11 @@ type PlaceResult struct {
 	OrderID   int64
 	Duplicate bool
 }
+
+// Text describes the result. A channel that resends a changed order under the same id is informed that nothing changed.
+func (r PlaceResult) Text() string {
+	if r.Duplicate {
+		return "the order already exists and was not changed"
+	}
+	return "order accepted"
+}

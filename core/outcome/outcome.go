@@ -93,6 +93,23 @@ const (
 	Nothing    Effect = "pending"    // the report has no outcome yet
 )
 
+// Text describes the effect for people.
+func (e Effect) Text() string {
+	switch e {
+	case Settled:
+		return "outcome recorded"
+	case Retried:
+		return "outcome recorded: the hub sends the request again"
+	case Early:
+		return "outcome stored: its request is not known yet"
+	case Repeated:
+		return "nothing to do: the outcome is known"
+	case Superseded:
+		return "nothing to do: a newer request has replaced this one"
+	}
+	return "nothing to do: it is no outcome yet"
+}
+
 // Overdue is the message of a request whose outcome is overdue.
 func Overdue(what, reference string, since, deadline time.Time) string {
 	return fmt.Sprintf("the aggregator accepted %s at %s, but did not report the outcome by %s (its reference: %s)",

@@ -232,13 +232,13 @@ func TestFailedHubNeverSendsThePluginsReply(t *testing.T) {
 	m := newMarketClient(t)
 	const form, media = "count=1&id=M-1&item=dal&store=s1&type=order", "application/x-www-form-urlencoded"
 	signed := m.sign(form, m.hub.db.Clock().Now(), "n-1")
-	working := m.hub.server.Intake
-	m.hub.server.Intake = brokenIntake{}
+	working := m.hub.server.Desk.Intake
+	m.hub.server.Desk.Intake = brokenIntake{}
 	failed := m.post(m.path("events"), media, form, signed)
 	require.Equal(t, 500, failed.status)
 	require.NotContains(t, failed.text, `"ref"`)
 	require.Empty(t, failed.header.Get("Content-Security-Policy"))
-	m.hub.server.Intake = working
+	m.hub.server.Desk.Intake = working
 	require.Equal(t, 202, m.post(m.path("events"), media, form, signed).status, "the same request, with its nonce")
 	m.requireOrders(1)
 }
@@ -254,10 +254,10 @@ func TestNonceIsFreeAfterCallbackPanic(t *testing.T) {
 	m := newMarketClient(t)
 	const form, media = "count=1&id=M-1&item=dal&store=s1&type=order", "application/x-www-form-urlencoded"
 	signed := m.sign(form, m.hub.db.Clock().Now(), "n-1")
-	working := m.hub.server.Intake
-	m.hub.server.Intake = panickingIntake{}
+	working := m.hub.server.Desk.Intake
+	m.hub.server.Desk.Intake = panickingIntake{}
 	require.Equal(t, 500, m.post(m.path("events"), media, form, signed).status)
-	m.hub.server.Intake = working
+	m.hub.server.Desk.Intake = working
 	require.Equal(t, 202, m.post(m.path("events"), media, form, signed).status, "the same request, with its nonce")
 }
 

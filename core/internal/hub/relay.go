@@ -56,20 +56,24 @@ func (h *Hub) buildRelay(owner core.ID, observer relay.Observer) {
 	config, clock := h.config, h.db.Clock()
 	limits := relay.Config{Owner: owner, Lease: max(config.DeliveryLease, minCallLease)}
 	queue, stored, runs := newCallStore(h.db), orders.New(h.db), polls.New(h.db)
-	desk := callback.Desk{Intake: h.intake, Orders: stored, FollowUps: h.followUps, Actions: orders.NewActions(h.db),
-		Outcomes: h.outcomes, Stores: platforms.NewCallers(h.db), Views: availability.New(h.db), Rejections: queue,
-		Log: h.log}
 	fetcher := h.newSender(webhook.SenderConfig{ReadLimit: maxFetched, KeepLimit: maxFetched})
 	h.relay = relay.NewEngine(limits, relay.Dependencies{
 		Queue: poll.Queue{Queue: callback.Queue{Queue: queue, Orders: stored}, Polls: config.Host, Runs: runs},
 		Plugins: poll.Caller{Plugins: callback.Fetches{Plugins: config.Plugins, Translator: config.Host,
-			Requests: messages.New(h.db), Desk: desk}, Polls: config.Host, Runs: runs},
+			Requests: messages.New(h.db), Desk: h.desk()}, Polls: config.Host, Runs: runs},
 		SaveSteps: queue.SaveSteps, Values: platforms.New(h.db),
 		Platforms: config.Platforms, Sender: outbound{h.aggregatorSender}, Fetcher: outbound{fetcher},
 		Tokens: h.tokens, Rates: platforms.NewRates(h.db),
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
+}
+
+// desk stores what the requests of aggregators mean, and the orders of channels.
+func (h *Hub) desk() callback.Desk {
+	return callback.Desk{Intake: h.intake, Orders: orders.New(h.db), FollowUps: h.followUps,
+		Actions: orders.NewActions(h.db), Outcomes: h.outcomes, Stores: platforms.NewCallers(h.db),
+		Views: availability.New(h.db), Rejections: newCallStore(h.db), Log: h.log}
 }
 
 // schedulePolls queues the polls of the plugins that run here.
