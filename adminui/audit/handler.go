@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
@@ -133,10 +134,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
 	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry,
 		Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
-		entryPage(facts,
-			ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
-				text.DiffTooLarge,
-				text.DiffTooMany)))
+		templ.Join(ui.FactsOf(facts), ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs},
+			detail.Before, detail.After, text.DiffTooLarge, text.DiffTooMany))))
 }
 
 // objectCell links the object of an entry if it has a page.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -172,7 +173,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	payload := ui.PayloadOf("payload", text.CallPayload, call.Payload, ui.MaxShown, "")
 	return v.Show(c, shell.Head{Title: cause.CallTitle(call.Call), Live: true,
 		Parent: ui.Link{Href: v.Link("calls/"), Label: text.PlatformCalls}, Causes: []ui.Cause{state}},
-		callPage(facts, line, payload))
+		templ.Join(ui.FactsOf(facts), ui.Part(text.Attempts, ui.Link{}, line.Show()), ui.Body(payload)))
 }
 
 // bodies returns the bodies of the attempts of a call.

@@ -121,7 +121,8 @@ func (p Pages) showList(c *fiber.Ctx, v *shell.PageContext, search ui.Button) er
 			ui.LinkCell(kindOf(e.Subject), Link(v.Business.ID, e.Subject)), ui.T(ui.Number(e.Erased)), ui.T(e.Actor)}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Customers, Note: text.CustomersNote, Live: true,
-		Above: []templ.Component{searchCard(search)}}, list, "before", keys)
+		Above: []templ.Component{ui.Confirm(search),
+			ui.Part(text.Erasures, ui.Link{}, templ.NopComponent)}}, list, "before", keys)
 }
 
 // kindOf returns what identifies a customer.

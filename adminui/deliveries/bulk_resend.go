@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/shell"
@@ -101,7 +102,11 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 	head := shell.Head{Title: text.BulkResendTitle,
 		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
 	ShowChanged(c, &head, &button, problem)
-	return v.Show(c, head, bulkResendPage(facts, button, counted.Count > 0))
+	question := ui.Quiet(text.BulkResendNone)
+	if counted.Count > 0 {
+		question = ui.Confirm(button)
+	}
+	return v.Show(c, head, templ.Join(ui.FactsOf(facts), question))
 }
 
 func fromCell(v *shell.PageContext, from time.Time) ui.Cell {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -58,7 +59,11 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 		button.Reason = shell.Field(c, "why")
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
-	return v.Show(c, head, rollbackPage(facts, button, preview.Count() > 0))
+	question := ui.Quiet(text.RollbackNone)
+	if preview.Count() > 0 {
+		question = ui.Confirm(button)
+	}
+	return v.Show(c, head, templ.Join(ui.FactsOf(facts), question))
 }
 
 // names joins the first names of n objects.

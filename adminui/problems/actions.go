@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/deliveries"
@@ -126,7 +127,11 @@ func (p Pages) showResend(c *fiber.Ctx, v *shell.PageContext, problem console.Pr
 	head := shell.Head{Title: text.ProblemResendHead, Note: fmt.Sprintf(text.ProblemN, problem.ID),
 		Parent: ui.Link{Href: pathOf(problem), Label: problem.Server}}
 	deliveries.ShowChanged(c, &head, &button, changed)
-	return v.Show(c, head, resendPage(targetTable(v, targets), button, counted.Count > 0))
+	if counted.Count == 0 {
+		return v.Show(c, head, ui.Quiet(text.ProblemResendNone))
+	}
+	return v.Show(c, head, templ.Join(ui.Confirm(button),
+		ui.Part(text.ProblemTargets, ui.Link{}, ui.ListOf(targetTable(v, targets)))))
 }
 
 // QueueResend queues a job that resends the counted deliveries. If the count has changed since, it shows the new count

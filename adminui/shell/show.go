@@ -116,7 +116,7 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 		head.Causes = append(head.Causes, v.list.causes...)
 		list.Views = v.viewBar(c)
 	}
-	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
+	return v.Show(c, head, templ.Join(append(head.Above, ui.ListOf(list))...))
 }
 
 // urlWith returns the URL of the page with other query parameters, given as names and values. An empty value removes

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -26,13 +27,6 @@ const renderTimeout = 5 * time.Second
 
 // problemsShown limits the problems of a menu on its page.
 const problemsShown = 50
-
-// menuView is the view model of a menu that was sent.
-type menuView struct {
-	facts          []ui.Fact
-	body, response ui.Payload
-	problems       ui.List
-}
 
 // lastSent is a menu that was sent, with its store and platform.
 type lastSent struct {
@@ -60,7 +54,7 @@ func (s lastSent) path(v *shell.PageContext, below string) string {
 func (p Pages) Menu(c *fiber.Ctx, v *shell.PageContext) error {
 	s, err := p.lastSent(c, v)
 	if core.CodeOf(err) == core.NotFound && s.ref != "" {
-		return v.Show(c, menuHead(v, s, ui.Cause{State: ui.Neutral, Text: text.NoMenuSent}), menuPage(menuView{}))
+		return v.Show(c, menuHead(v, s, ui.Cause{State: ui.Neutral, Text: text.NoMenuSent}), templ.NopComponent)
 	}
 	if err != nil {
 		return err
@@ -74,20 +68,21 @@ func (p Pages) Menu(c *fiber.Ctx, v *shell.PageContext) error {
 	if s.Status != 0 {
 		status = ui.T(fmt.Sprintf("%d %s", s.Status, http.StatusText(s.Status)))
 	}
-	view := menuView{problems: problemList(published),
-		facts: []ui.Fact{{Label: text.MenuSentAt, Cell: ui.TimeCell(v.At(s.At))},
-			{Label: text.LastStatus, Cell: status}, {Label: text.MenuSize, Cell: ui.T(ui.Size(s.Size))},
-			{Label: text.MenuVersion, Cell: ui.T(ui.Number(s.Version))},
-			{Label: text.MenuCall, Cell: ui.CodeCell(s.CallID.String())}},
-		body:     ui.PayloadOf("menu", text.MenuSent, s.Body, ui.MaxShown, s.path(v, "body/"+sentBody)),
-		response: ui.PayloadOf("response", text.MenuResponse, s.Response, ui.MaxShown, s.path(v, "body/"+responseBody))}
+	facts := []ui.Fact{{Label: text.MenuSentAt, Cell: ui.TimeCell(v.At(s.At))},
+		{Label: text.LastStatus, Cell: status}, {Label: text.MenuSize, Cell: ui.T(ui.Size(s.Size))},
+		{Label: text.MenuVersion, Cell: ui.T(ui.Number(s.Version))},
+		{Label: text.MenuCall, Cell: ui.CodeCell(s.CallID.String())}}
+	body := ui.PayloadOf("menu", text.MenuSent, s.Body, ui.MaxShown, s.path(v, "body/"+sentBody))
+	response := ui.PayloadOf("response", text.MenuResponse, s.Response, ui.MaxShown, s.path(v, "body/"+responseBody))
 	head := menuHead(v, s, menuCause(s, v.Zone))
 	if s.Body == nil {
 		head.Causes = append(head.Causes, ui.Cause{State: ui.Neutral, Text: text.MenuTooLarge})
 	} else {
 		head.Links = []ui.Link{{Href: s.path(v, "diff/"), Label: text.MenuCompare}}
 	}
-	return v.Show(c, head, menuPage(view))
+	return v.Show(c, head, templ.Join(ui.FactsOf(facts),
+		ui.Part(text.MenuProblems, ui.Link{}, ui.ListOf(problemList(published))),
+		ui.Part("", ui.Link{}, ui.PayloadBox(response)), ui.Part("", ui.Link{}, ui.PayloadBox(body))))
 }
 
 func menuHead(v *shell.PageContext, s lastSent, outcome ui.Cause) shell.Head {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -172,14 +173,6 @@ func countOrBlank(n int) string {
 	return cause.CappedNumber(n)
 }
 
-// webhookView is the data of the page of a webhook.
-type webhookView struct {
-	figures []ui.Metric
-	facts   []ui.Fact
-	latest  ui.List
-	all     string
-}
-
 func id(c *fiber.Ctx) (int64, error) {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
@@ -212,9 +205,6 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	view := webhookView{figures: figures(e, hour), facts: facts(v, e, changes),
-		latest: deliveries.Table(v, latest, false),
-		all:    v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
 	summary := cause.Webhook(e, v.Now, v.Zone)
 	summary.SecondLink = failedLink(e)
 	if summary.State == ui.Err && e.Health.Delivery != (core.ID{}) {
@@ -227,7 +217,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if v.MayAct() {
 		head.Buttons = buttons(v, e)
 	}
-	return v.Show(c, head, webhookPage(view))
+	all := ui.Link{Href: v.Link(fmt.Sprintf("deliveries/?webhook=%d", number)), Label: text.AllDeliveries}
+	return v.Show(c, head, templ.Join(ui.FiguresOf(figures(e, hour)), ui.FactsOf(facts(v, e, changes)),
+		ui.Part(text.LatestDeliveries, all, ui.ListOf(deliveries.Table(v, latest, false)))))
 }
 
 // figures returns the results of the attempts in the last day and the last hour.
