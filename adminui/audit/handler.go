@@ -90,20 +90,17 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if f.text != "" {
 		v.ShowProgress(&list, searched, f.times)
 	}
-	keys := make([]string, len(found))
-	for i, e := range found {
-		keys[i] = e.ID.String()
+	for _, e := range found {
 		why, changes := summarize(e.Detail)
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(e.At)).WithExactTime(), ui.T(e.Actor),
-				ui.LinkCell(e.Action, listPath(v)+e.ID.String()+"/"), objectCell(v, e), ui.T(why), ui.T(changes),
-				ui.CodeCell(e.ID.String())}})
+		list.AddAt(e.ID.String(), ui.TimeCell(v.At(e.At)).WithExactTime(), ui.T(e.Actor),
+			ui.LinkCell(e.Action, listPath(v)+e.ID.String()+"/"), objectCell(v, e), ui.T(why), ui.T(changes),
+			ui.CodeCell(e.ID.String()))
 	}
 	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0 && f.text == ""}
 	if v.Business.ID == 0 {
 		head.Title = text.HubAudit
 	}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 // listPath returns the path of the list.

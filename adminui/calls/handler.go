@@ -75,20 +75,16 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for _, platform := range platforms {
 		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
-	list := table(v, found)
+	list := table(v, f.order, found)
 	f.addFilters(&list, v, options)
 	if f.searches() && f.OrderID == 0 {
 		v.ShowProgress(&list, searched, f.times)
 	}
-	keys := make([]string, len(found))
-	for i, call := range found {
-		keys[i] = f.order.Cursor(call.ID, call.FinishedAt)
-	}
 	head := shell.Head{Title: text.PlatformCalls, Note: text.CallsNote, Live: !f.searches()}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
-func table(v *shell.PageContext, found []console.CallRow) ui.List {
+func table(v *shell.PageContext, order shell.FailureOrder, found []console.CallRow) ui.List {
 	list := ui.List{Name: text.PlatformCalls, EmptyTitle: text.NoCallsFound, EmptyText: text.NoCallsFound_,
 		NoMatchText: text.NoCallsFilter,
 		Columns: []ui.Column{
@@ -102,12 +98,12 @@ func table(v *shell.PageContext, found []console.CallRow) ui.List {
 			{Label: text.Address, Key: "url", Extra: true}, {Label: text.CallID, Key: "id", Extra: true}}}
 	for _, call := range found {
 		state := cause.Call(call.Call, v.Zone)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{
+		list.AddAt(order.Cursor(call.ID, call.FinishedAt),
 			ui.LinkCell(cause.CallTitle(call.Call), callLink(v, call)), subjectCell(v, call),
 			stateCell(call, state.State), ui.T(cause.LocalTimes(call.Message, v.Zone)), ui.T(ui.Number(call.Tries)),
-			ui.T(number(call.Status)),
-			ui.TimeCell(v.At(call.CreatedAt)), ui.TimeCell(v.At(call.FinishedAt)), ui.TimeCell(v.At(call.NextAt)),
-			ui.T(call.Platform), ui.T(call.Actor), ui.CodeCell(call.URL), ui.CodeCell(call.ID.String())}})
+			ui.T(number(call.Status)), ui.TimeCell(v.At(call.CreatedAt)), ui.TimeCell(v.At(call.FinishedAt)),
+			ui.TimeCell(v.At(call.NextAt)), ui.T(call.Platform), ui.T(call.Actor), ui.CodeCell(call.URL),
+			ui.CodeCell(call.ID.String()))
 	}
 	return list
 }

@@ -57,7 +57,7 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 			head.Causes = append(head.Causes, ui.Cause{State: ui.Err, Text: step.Next,
 				Link: ui.Link{Href: v.Link("jobs/" + step.Reference.String() + "/"), Label: text.StepJob}})
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(step.Title), ui.StateCell(state, words)}})
+		list.Add(ui.T(step.Title), ui.StateCell(state, words))
 	}
 	return v.Show(c, head, page(list, steps))
 }

@@ -106,9 +106,7 @@ func (p Pages) showList(c *fiber.Ctx, v *shell.PageContext, search ui.Button) er
 	list := ui.List{Name: text.Erasures, EmptyTitle: text.NoErasuresTitle, EmptyText: text.NoErasuresText,
 		Columns: []ui.Column{{Label: text.ErasureAsked}, {Label: text.State}, {Label: text.CustomerBy},
 			{Label: text.ErasureOrders, Kind: ui.Figure}, {Label: text.Actor, Kind: ui.Wide}}}
-	keys := make([]string, len(found))
-	for i, e := range found {
-		keys[i] = e.ID.String()
+	for _, e := range found {
 		state := ui.StateCell(ui.OK, text.ErasureDone)
 		if e.DoneAt.IsZero() {
 			state = ui.StateCell(ui.Run, text.ErasureRunning)
@@ -117,12 +115,12 @@ func (p Pages) showList(c *fiber.Ctx, v *shell.PageContext, search ui.Button) er
 			state = ui.StateCell(ui.Warn, text.ErasureWaiting)
 			state.Note = fmt.Sprintf(text.ErasureWaitsNote, ui.Count(e.Waiting, text.OneOrder, text.Orders_))
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(e.At)), state,
-			ui.LinkCell(kindOf(e.Subject), Link(v.Business.ID, e.Subject)), ui.T(ui.Number(e.Erased)), ui.T(e.Actor)}})
+		list.AddAt(e.ID.String(), ui.TimeCell(v.At(e.At)), state,
+			ui.LinkCell(kindOf(e.Subject), Link(v.Business.ID, e.Subject)), ui.T(ui.Number(e.Erased)), ui.T(e.Actor))
 	}
 	return v.ShowList(c, shell.Head{Title: text.Customers, Note: text.CustomersNote, Live: true,
 		Above: []templ.Component{ui.Confirm(search),
-			ui.Part(text.Erasures, ui.Link{}, templ.NopComponent)}}, list, "before", keys)
+			ui.Part(text.Erasures, ui.Link{}, templ.NopComponent)}}, list, "before")
 }
 
 // kindOf returns what identifies a customer.
@@ -166,15 +164,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	list := ui.List{Name: text.Orders, EmptyTitle: text.CustomerNone, EmptyText: text.CustomerNoneText,
 		Columns: []ui.Column{{Label: text.Order}, {Label: text.State}, {Label: text.Store, Kind: ui.Wide},
 			{Label: text.OrderOn}, {Label: text.Placed}, {Label: text.CustomerData}}}
-	keys := make([]string, len(found))
-	for i, o := range found {
-		keys[i] = o.Cursor().String()
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{
-			ui.LinkCell(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
+	for _, o := range found {
+		list.AddAt(o.Cursor().String(), ui.LinkCell(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
 			ui.StateCell(cause.OrderColour(o.State), o.State),
-			{Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
-			{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.TimeCell(v.At(o.Placed)),
-			ui.LinkCell(fmt.Sprintf(text.OrderOf, o.ID), Link(v.Business.ID, customer.OfOrder(o.ID)))}})
+			ui.Cell{Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
+			ui.Cell{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.TimeCell(v.At(o.Placed)),
+			ui.LinkCell(fmt.Sprintf(text.OrderOf, o.ID), Link(v.Business.ID, customer.OfOrder(o.ID))))
 	}
 	head := shell.Head{Title: text.CustomerOrders, Note: kindOf(subject),
 		Parent: ui.Link{Href: v.Link(Path), Label: text.Customers}, Above: []templ.Component{ui.FactsOf(facts(extent))}}
@@ -187,7 +182,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if extent.Orders > 0 && extent.ToErase() == 0 {
 		head.Causes = append(head.Causes, ui.Cause{State: ui.OK, Text: text.CustomerEraseNone})
 	}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 func facts(extent customer.Extent) (list []ui.Fact) {

@@ -64,11 +64,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			return err
 		}
 	}
-	keys := make([]string, len(read.found))
 	for i, d := range read.found {
-		keys[i] = f.Cursor(d.ID, d.FinishedAt)
+		list.Rows[i].Cursor = f.Cursor(d.ID, d.FinishedAt)
 	}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 // addBulkResend links the resend of all deliveries that match the filters, with their number.
@@ -139,10 +138,9 @@ func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 		{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastResponse, Kind: ui.Wide},
 		{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
 	for _, d := range found {
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{stateCell(d),
-				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
-				ui.T(lastResponse(d, v.Zone)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d)}})
+		list.Add(stateCell(d),
+			ui.Cell{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
+			ui.T(lastResponse(d, v.Zone)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d))
 	}
 	return list
 }

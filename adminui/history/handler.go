@@ -121,9 +121,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	ids, keys := make([]core.ID, len(found)), make([]string, len(found))
+	ids := make([]core.ID, len(found))
 	for i, r := range found {
-		ids[i], keys[i] = r.ID, r.ID.String()
+		ids[i] = r.ID
 	}
 	notes, err := p.notes(c.UserContext(), v, ids, f)
 	if err != nil {
@@ -145,14 +145,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind,
-				ui.T(cause.ActorLabel(r.Actor)),
-				changed, requestCell(v, r)}})
+		list.AddAt(r.ID.String(), ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind,
+			ui.T(cause.ActorLabel(r.Actor)), changed, requestCell(v, r))
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
 		Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 // maxNotes limits how many changes a row lists.

@@ -202,13 +202,10 @@ func fieldList(changes []console.FieldChange, before, after string) ui.List {
 		Columns: []ui.Column{{Label: text.Field}, {Label: before, Kind: ui.Wide}, {Label: after, Kind: ui.Wide}}}
 	for i, change := range changes {
 		if i == fieldsShown {
-			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.MoreFields, ui.Number(len(changes)-i))), ui.T(""),
-					ui.T("")}})
+			list.Add(ui.T(fmt.Sprintf(text.MoreFields, ui.Number(len(changes)-i))), ui.T(""), ui.T(""))
 			break
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.CodeCell(change.Field), ui.T(change.Before), ui.T(change.After)}})
+		list.Add(ui.CodeCell(change.Field), ui.T(change.Before), ui.T(change.After))
 	}
 	return list
 }

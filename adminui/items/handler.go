@@ -78,15 +78,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		list.Filters = append(list.Filters, ui.Filter{Name: "store", Label: text.RejectedAtStore, Value: f.Store,
 			Hint: "ref_id"})
 	}
-	keys := make([]string, len(found))
-	for i, item := range found {
-		keys[i] = item.RefID
+	for _, item := range found {
 		href := v.Link(fmt.Sprintf("items/%d/", item.ID))
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
-				stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
+		list.AddAt(item.RefID, ui.Cell{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
+			stateCell(item), ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated)))
 	}
-	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterNote, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterNote, Live: true}, list, "after")
 }
 
 // stateCell shows what the catalogue and the rules of platforms say of an item.
@@ -155,7 +152,6 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := menu.DecodeStored(string(item.Record), &matrix.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", item.ID, err)
 	}
-	list, keys := matrix.list(f, places)
 	head := shell.Head{Title: item.Title, Note: item.RefID,
 		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Live: true,
 		RefreshSeconds: shell.OutsideRefresh,
@@ -168,7 +164,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			record: ui.PayloadOf("record", text.MasterRecord, item.Record, ui.MaxShown,
 				v.Link(fmt.Sprintf("items/%d/record.json", item.ID))),
 			counts: countLinks(v, f, counts)})}}
-	return v.ShowList(c, head, list, "after", keys)
+	return v.ShowList(c, head, matrix.list(f, places), "after")
 }
 
 func platformNames(platforms []core.Platform) []string {

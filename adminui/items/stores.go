@@ -33,8 +33,7 @@ func platformList(item console.ItemDetail, platforms []core.Platform, counts []c
 			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
 		state, words, why := cause.ItemOnPlatform(item, platform.Name, counts)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words),
-			ui.T(why), ui.T(cause.ServedBy(platform))}})
+		list.Add(ui.T(platform.Name), ui.StateCell(state, words), ui.T(why), ui.T(cause.ServedBy(platform)))
 	}
 	return list
 }
@@ -97,7 +96,7 @@ type matrix struct {
 }
 
 // list lists the stores of the item on each platform: whether customers can order it there, and its price.
-func (m matrix) list(f console.ItemPlaceFilter, places []console.ItemPlace) (list ui.List, keys []string) {
+func (m matrix) list(f console.ItemPlaceFilter, places []console.ItemPlace) (list ui.List) {
 	reasons := []ui.Option{{Value: "", Label: text.Any},
 		{Value: string(console.Shown), Label: cause.ItemPlaceLabel(console.Shown)}}
 	for _, reason := range console.ItemReasons() {
@@ -115,16 +114,15 @@ func (m matrix) list(f console.ItemPlaceFilter, places []console.ItemPlace) (lis
 		list.NoMatchTitle, list.NoMatchText = text.NoSuchStore, text.NoSuchStoreText
 	}
 	for _, place := range places {
-		keys = append(keys, cursorText(place))
-		list.Rows = append(list.Rows, m.row(place))
+		list.AddAt(cursorText(place), m.cells(place)...)
 	}
-	return list, keys
+	return list
 }
 
-func (m matrix) row(place console.ItemPlace) ui.Row {
+func (m matrix) cells(place console.ItemPlace) []ui.Cell {
 	at := slices.IndexFunc(m.platforms, func(p core.Platform) bool { return p.Name == place.Platform })
 	if at < 0 { // removed meanwhile
-		return ui.Row{Cells: []ui.Cell{ui.T(place.Store.Name), ui.T(place.Platform), {}, {}, {}, {}}}
+		return []ui.Cell{ui.T(place.Store.Name), ui.T(place.Platform), {}, {}, {}, {}}
 	}
 	onPlatform := cause.Platform{Platform: m.platforms[at], Published: place.Menu}
 	if n := slices.IndexFunc(m.plugins, func(p console.Plugin) bool { return p.ID == onPlatform.ServedBy }); n >= 0 {
@@ -137,9 +135,9 @@ func (m matrix) row(place console.ItemPlace) ui.Row {
 	if onPlatform.ServedBy != core.ServedByMerchant {
 		platform.Href = stores.MenuLink(m.v, place.Store.ID, place.Platform)
 	}
-	return ui.Row{Cells: []ui.Cell{{Text: place.Store.Name, Note: place.Store.RefID,
+	return []ui.Cell{{Text: place.Store.Name, Note: place.Store.RefID,
 		Href: m.v.Link(fmt.Sprintf("stores/%d/", place.Store.ID))}, platform,
-		ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}}
+		ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}
 }
 
 // values returns the price at a store on a platform, with the rule that sets it as its note, and the stock.

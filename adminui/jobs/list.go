@@ -49,10 +49,6 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if f.text != "" {
 		v.ShowProgress(&list, searched, f.times)
 	}
-	keys := make([]string, len(found))
-	for i, j := range found {
-		keys[i] = j.Reference.String()
-	}
 	week, err := p.Jobs.FailureWeek(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
@@ -65,7 +61,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 		head.Causes = append(head.Causes, warning)
 	}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 // Table lists jobs.
@@ -98,11 +94,10 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
 			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects),
-				ui.T(failures),
-				ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true},
-				ui.TimeCell(v.At(j.FinishedAt)), ui.T(ui.Number(j.Attempts)), ui.T(j.Error)}})
+		list.AddAt(j.Reference.String(), kind, ui.StateCell(state, words), ui.T(subject(j.Subject)),
+			ui.T(objects), ui.T(failures),
+			ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), ui.Cell{Text: j.Reference.String(), Href: href, Code: true},
+			ui.TimeCell(v.At(j.FinishedAt)), ui.T(ui.Number(j.Attempts)), ui.T(j.Error))
 	}
 	return list
 }

@@ -59,11 +59,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix},
 		{Label: text.Scope}, {Label: text.State}, {Label: text.Created}, {Label: text.LastUsed},
 		{Label: text.KeyEnded}}}
-	ids := make([]string, len(found))
 	names, working := []ui.Option{}, []ui.Option{}
 	var causes []ui.Cause
-	for i, key := range found {
-		ids[i] = fmt.Sprint(key.ID)
+	for _, key := range found {
+		id := fmt.Sprint(key.ID)
 		state, words := ui.OK, text.KeyActive
 		if !key.DisabledAt.IsZero() {
 			state, words = ui.Off, text.KeyOff
@@ -73,15 +72,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 				used = v.At(key.UsedAt).Ago()
 			}
 			working = append(working,
-				ui.Option{Value: ids[i],
+				ui.Option{Value: id,
 					Label: fmt.Sprintf("%s · %s… · %d · %s", key.Username, key.Prefix, key.ID, used)})
 			names = append(names, ui.Option{Value: key.Username, Label: key.Username})
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]),
-				ui.CodeCell(key.Prefix + "…"), ui.T(string(key.Scope)), ui.StateCell(state, words),
-				ui.TimeCell(v.At(key.CreatedAt)), ui.TimeCell(v.At(key.UsedAt)),
-				ui.TimeCell(v.At(key.DisabledAt))}})
+		list.AddAt(id, ui.Cell{Text: key.Username, Note: key.Platform}, ui.T(id), ui.CodeCell(key.Prefix+"…"),
+			ui.T(string(key.Scope)), ui.StateCell(state, words), ui.TimeCell(v.At(key.CreatedAt)),
+			ui.TimeCell(v.At(key.UsedAt)), ui.TimeCell(v.At(key.DisabledAt)))
 		if key.UsedAt.After(key.DisabledAt) && !key.DisabledAt.IsZero() {
 			causes = append(causes, cause.RevokedKey(key, v.Zone))
 		}
@@ -107,7 +104,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 					Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
 		}
 	}
-	return v.ShowList(c, head, list, "before", ids)
+	return v.ShowList(c, head, list, "before")
 }
 
 // auditedKeys stores a key together with its audit entry.

@@ -145,17 +145,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if f.text != "" {
 		v.ShowProgress(&list, read.searched, f.times)
 	}
-	keys := make([]string, len(read.found))
-	for i, o := range read.found {
-		keys[i] = o.Cursor().String()
-	}
 	head := shell.Head{Title: text.Orders, Note: text.OrdersNote, Causes: refused, Live: f.text == ""}
 	if f.Unnotified && v.MayAct() {
 		if head.Buttons, err = p.notifyAllButtons(c.UserContext(), v); err != nil {
 			return err
 		}
 	}
-	return v.ShowList(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before")
 }
 
 // platformOptions returns the platforms of the business as filter options.
@@ -186,13 +182,12 @@ func table(v *shell.PageContext, found []console.Order) ui.List {
 		if o.Flags > 0 {
 			flags = ui.Number(o.Flags)
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.LinkCell(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
-				stateCell(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)),
-					Note: o.StoreRef},
-				{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.TimeCell(v.At(o.Placed)),
-				ui.TimeCell(v.At(o.Updated)), ui.T(o.Platform), ui.CodeCell(o.StoreRef), ui.CodeCell(o.Reference),
-				ui.T(deliveryBy(o.DeliveryMode))}})
+		list.AddAt(o.Cursor().String(), ui.LinkCell(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
+			stateCell(o), rider,
+			ui.Cell{Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
+			ui.Cell{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.TimeCell(v.At(o.Placed)),
+			ui.TimeCell(v.At(o.Updated)), ui.T(o.Platform), ui.CodeCell(o.StoreRef), ui.CodeCell(o.Reference),
+			ui.T(deliveryBy(o.DeliveryMode)))
 	}
 	return list
 }

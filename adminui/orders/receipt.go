@@ -49,19 +49,17 @@ func receiptOf(body order.Body, currency string) ui.List {
 }
 
 func (r *receipt) addItem(item order.Item) {
-	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-		{Text: cmp.Or(item.Title, item.RefID), Note: ui.JoinNonEmpty(" · ", item.RefID, lineID(item.LineID),
-			item.Instructions)},
-		ui.T(ui.Number(item.Quantity)), ui.T(r.price(item.Price)), ui.T(r.price(item.Total))}})
+	note := ui.JoinNonEmpty(" · ", item.RefID, lineID(item.LineID), item.Instructions)
+	r.list.Add(ui.Cell{Text: cmp.Or(item.Title, item.RefID), Note: note},
+		ui.T(ui.Number(item.Quantity)), ui.T(r.price(item.Price)), ui.T(r.price(item.Total)))
 	for _, option := range item.Options {
 		quantity := ""
 		if option.Quantity > 1 {
 			quantity = fmt.Sprintf(text.ReceiptEach, option.Quantity)
 		}
-		r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{
-			{Text: strings.Repeat("+ ", depth(item.Options, option)) + cmp.Or(option.Title, option.RefID),
-				Note: ui.JoinNonEmpty(" · ", option.RefID, lineID(option.LineID), option.Group.Title)},
-			ui.T(quantity), ui.T(r.price(option.Price)), {}}})
+		title := strings.Repeat("+ ", depth(item.Options, option)) + cmp.Or(option.Title, option.RefID)
+		note := ui.JoinNonEmpty(" · ", option.RefID, lineID(option.LineID), option.Group.Title)
+		r.list.Add(ui.Cell{Text: title, Note: note}, ui.T(quantity), ui.T(r.price(option.Price)), ui.Cell{})
 	}
 }
 
@@ -109,8 +107,7 @@ func paidBy(d order.Discount) string {
 }
 
 func (r *receipt) addTotal(title, note string, amount core.Amount) {
-	r.list.Rows = append(r.list.Rows, ui.Row{Cells: []ui.Cell{{Text: title, Note: note}, {}, {},
-		ui.T(r.price(amount))}})
+	r.list.Add(ui.Cell{Text: title, Note: note}, ui.Cell{}, ui.Cell{}, ui.T(r.price(amount)))
 }
 
 func (r *receipt) price(amount core.Amount) string { return ui.Price(amount.String(), r.currency) }

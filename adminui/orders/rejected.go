@@ -76,16 +76,14 @@ func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
 				{Value: string(console.OrderFault), Label: text.RejectedOrderFault},
 				{Value: string(console.HubFault), Label: text.RejectedHubFault}}}}
 	times.AddTo(&list, v, text.RejectedAt, shell.AnyTime)
-	keys := make([]string, len(found))
-	for i, r := range found {
-		keys[i] = fmt.Sprint(r.Last.UnixMicro())
-		list.Rows = append(list.Rows, rejectedRow(v, r))
+	for _, r := range found {
+		list.AddAt(fmt.Sprint(r.Last.UnixMicro()), rejectedCells(v, r)...)
 	}
 	return v.ShowList(c, shell.Head{Title: text.RejectedOrders, Note: text.RejectedOrdersNote,
-		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true}, list, "before", keys)
+		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true}, list, "before")
 }
 
-func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
+func rejectedCells(v *shell.PageContext, r console.RejectedOrder) []ui.Cell {
 	id := ui.Cell{Text: r.PlatformOrderID, Code: true, Note: r.Platform}
 	if r.PlatformOrderID == "" {
 		id = ui.Cell{Text: text.RejectedUnreadable, Note: r.Platform}
@@ -97,9 +95,8 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 	if r.OrderID != 0 {
 		state = ui.Cell{Text: text.RejectedAcceptedLater, Href: v.Link(fmt.Sprintf("orders/%d/", r.OrderID))}
 	}
-	return ui.Row{Cells: []ui.Cell{id, state, ui.T(cause.ErrorText(r.Reason)), ui.CodeCell(r.Store),
-		ui.T(ui.Number(r.Times)),
-		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}}
+	return []ui.Cell{id, state, ui.T(cause.ErrorText(r.Reason)), ui.CodeCell(r.Store), ui.T(ui.Number(r.Times)),
+		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}
 }
 
 // rejectedCauses reports rejected orders that match the filters of the order list, by fault.

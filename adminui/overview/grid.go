@@ -59,7 +59,7 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Above = append(head.Above, ui.Counts(fmt.Sprintf(text.GridCountsAll,
 			ui.Count(table.total, text.OneStore, text.Stores_)), countLinks(v, f, table.counts)))
 	}
-	return v.ShowList(c, head, table.list, "after", table.keys)
+	return v.ShowList(c, head, table.list, "after")
 }
 
 func gridFilters(f console.GridFilter, platforms []core.Platform) []ui.Filter {
@@ -103,10 +103,9 @@ type gridSource struct {
 	platforms []core.Platform
 }
 
-// gridTable is the rows of a grid with their cursors, and the counts of its reasons.
+// gridTable is the rows of a grid, and the counts of its reasons.
 type gridTable struct {
 	list   ui.List
-	keys   []string
 	counts []console.PlaceCount
 	total  int
 }
@@ -144,16 +143,15 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, source gridSource
 	}
 	table.list.Columns = append(table.list.Columns, ui.Column{Label: text.OpensAt})
 	for _, s := range found.Stores {
-		table.keys = append(table.keys, s.Cursor.String())
-		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
+		cells := []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}
 		for _, platform := range platforms {
-			row.Cells = append(row.Cells, visibilityCell(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
+			cells = append(cells, visibilityCell(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
 		}
 		opens := ui.Cell{}
 		if !s.OpensAt.IsZero() {
 			opens = ui.TimeCell(v.At(s.OpensAt))
 		}
-		table.list.Rows = append(table.list.Rows, ui.Row{Cells: append(row.Cells, opens)})
+		table.list.AddAt(s.Cursor.String(), append(cells, opens)...)
 	}
 	return table, nil
 }

@@ -115,8 +115,8 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Currency}, {Label: text.Zone}}}
 	for i, b := range businesses {
 		if i < maxBusinesses {
-			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.LinkCell(b.Name, shell.BusinessLink(b.ID, "")),
-				ui.T(fmt.Sprint(b.ID)), ui.T(b.Country), ui.T(b.Currency), ui.T(b.Timezone)}})
+			list.Add(ui.LinkCell(b.Name, shell.BusinessLink(b.ID, "")), ui.T(fmt.Sprint(b.ID)), ui.T(b.Country),
+				ui.T(b.Currency), ui.T(b.Timezone))
 		}
 	}
 	if len(businesses) > maxBusinesses {

@@ -73,21 +73,17 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.Restarts, Kind: ui.Figure},
 			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure},
 			{Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
-	keys := make([]string, len(found))
-	for i, plugin := range found {
-		keys[i] = plugin.ID
+	for _, plugin := range found {
 		href := shell.PluginsPath + plugin.ID + "/"
 		problem := cause.Plugin(plugin, v.Zone)
 		all := totalCalls(plugin.Hubs)
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: plugin.ID, Href: href, Note: plugin.About.Name},
-				ui.StateCell(problem.State, stateLabel(plugin)),
-				ui.T(plugin.Version), ui.TimeCell(v.At(plugin.Since)),
-				ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
-				ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings))}})
+		list.AddAt(plugin.ID, ui.Cell{Text: plugin.ID, Href: href, Note: plugin.About.Name},
+			ui.StateCell(problem.State, stateLabel(plugin)), ui.T(plugin.Version), ui.TimeCell(v.At(plugin.Since)),
+			ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
+			ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings)))
 	}
 	head := shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone), Live: true}
-	return v.ShowList(c, head, list, "after", keys)
+	return v.ShowList(c, head, list, "after")
 }
 
 // Causes returns the plugins with a problem, each with a link to its page. A disabled plugin is included only if it

@@ -111,9 +111,8 @@ func callList(hubs []console.PluginHub) ui.List {
 			{Label: text.CallsFailed, Kind: ui.Figure}}}
 	for _, name := range names {
 		call := *byName[name]
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(name), ui.T(ui.Number(call.Count)), ui.T(average(call)),
-				ui.T(ui.Took(call.Slowest)), ui.T(ui.Number(call.Failed))}})
+		list.Add(ui.T(name), ui.T(ui.Number(call.Count)), ui.T(average(call)), ui.T(ui.Took(call.Slowest)),
+			ui.T(ui.Number(call.Failed)))
 	}
 	return list
 }
@@ -127,9 +126,9 @@ func faultList(v *shell.PageContext, causes []console.PluginCause) ui.List {
 		if c.Ended {
 			state, words = ui.Err, text.FaultEnded
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(c.Last)),
-			{Text: c.Text, Note: strings.TrimSpace(c.Call + " " + subject(c.Business, c.Platform, c.About))},
-			ui.StateCell(state, words), ui.T(ui.Number(c.Count)), ui.TimeCell(v.At(c.First)), ui.T(c.Version)}})
+		list.Add(ui.TimeCell(v.At(c.Last)),
+			ui.Cell{Text: c.Text, Note: strings.TrimSpace(c.Call + " " + subject(c.Business, c.Platform, c.About))},
+			ui.StateCell(state, words), ui.T(ui.Number(c.Count)), ui.TimeCell(v.At(c.First)), ui.T(c.Version))
 	}
 	return list
 }
@@ -175,9 +174,8 @@ func servedList(served []console.Served) ui.List {
 		Columns: []ui.Column{{Label: text.Business, Kind: ui.Wide}, {Label: text.Platform}}}
 	for i, platform := range served {
 		if i < servedShown {
-			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.LinkCell(platform.Name, shell.BusinessLink(platform.Business, "")),
-					ui.LinkCell(platform.Platform, shell.BusinessLink(platform.Business, "settings/"))}})
+			list.Add(ui.LinkCell(platform.Name, shell.BusinessLink(platform.Business, "")),
+				ui.LinkCell(platform.Platform, shell.BusinessLink(platform.Business, "settings/")))
 		}
 	}
 	return list
@@ -200,8 +198,7 @@ func actionList(actions []action.Offer) ui.List {
 		if offer.SendsEvent {
 			result = text.ResultByEvent
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: offer.Name, Note: offer.Title},
-			ui.T(strings.Join(parameters, "; ")), ui.T(result)}})
+		list.Add(ui.Cell{Text: offer.Name, Note: offer.Title}, ui.T(strings.Join(parameters, "; ")), ui.T(result))
 	}
 	return list
 }
@@ -211,8 +208,7 @@ func endpointList(endpoints []console.PluginEndpoint) ui.List {
 		Columns: []ui.Column{{Label: text.Name}, {Label: text.Hosts, Kind: ui.Wide},
 			{Label: text.Detail, Kind: ui.Wide}}}
 	for _, e := range endpoints {
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(e.Name), ui.CodeCell(strings.Join(e.Hosts, ", ")), ui.T(e.Description)}})
+		list.Add(ui.T(e.Name), ui.CodeCell(strings.Join(e.Hosts, ", ")), ui.T(e.Description))
 	}
 	return list
 }
@@ -234,11 +230,9 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 		case pluginhost.Stopped:
 			state = ui.Held
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: hub.Hub.String(), Code: true, Note: hub.Reason},
-				ui.StateCell(state, cause.Capital(hub.State)), ui.T(hub.Version), ui.TimeCell(v.At(hub.Since)),
-				ui.T(fmt.Sprint(hub.InFlight)),
-				ui.T(ui.Size(int(hub.Memory))), ui.TimeCell(v.At(hub.At))}})
+		list.Add(ui.Cell{Text: hub.Hub.String(), Code: true, Note: hub.Reason},
+			ui.StateCell(state, cause.Capital(hub.State)), ui.T(hub.Version), ui.TimeCell(v.At(hub.Since)),
+			ui.T(fmt.Sprint(hub.InFlight)), ui.T(ui.Size(int(hub.Memory))), ui.TimeCell(v.At(hub.At)))
 	}
 	return list
 }

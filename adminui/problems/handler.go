@@ -127,12 +127,10 @@ func (p Pages) list(c *fiber.Ctx, v *shell.PageContext, ids []core.BusinessID) e
 	if names != nil {
 		list.Columns = append(list.Columns[:1:1], append([]ui.Column{{Label: text.Business}}, list.Columns[1:]...)...)
 	}
-	keys := make([]string, len(found))
-	for i, problem := range found {
-		keys[i] = fmt.Sprintf("%d-%d", problem.LastSeen.UnixMicro(), problem.ID)
-		list.Rows = append(list.Rows, row(v, problem, names))
+	for _, problem := range found {
+		list.AddAt(fmt.Sprintf("%d-%d", problem.LastSeen.UnixMicro(), problem.ID), cells(v, problem, names)...)
 	}
-	return v.ShowList(c, shell.Head{Title: text.Problems, Note: text.ProblemsNote, Live: true}, list, "before", keys)
+	return v.ShowList(c, shell.Head{Title: text.Problems, Note: text.ProblemsNote, Live: true}, list, "before")
 }
 
 // businessNames returns the names of the businesses of problems, or nil on a page of one business.
@@ -149,20 +147,20 @@ func businessNames(ctx context.Context, v *shell.PageContext,
 	return v.BusinessNames(ctx, slices.Compact(ids))
 }
 
-func row(v *shell.PageContext, p console.Problem, names map[core.BusinessID]string) ui.Row {
+func cells(v *shell.PageContext, p console.Problem, names map[core.BusinessID]string) []ui.Cell {
 	title := ui.LinkCell(cause.ProblemTitle(p), pathOf(p))
 	title.Note = eventNames(p)
 	state := ui.StateCell(cause.ProblemState(p))
 	if p.State == console.ProblemOpen && p.ReopenedAt.After(p.ChangedAt) {
 		state.Note = text.ProblemAgain
 	}
-	cells := []ui.Cell{title}
+	list := []ui.Cell{title}
 	if names != nil {
-		cells = append(cells, ui.LinkCell(names[p.Business], shell.BusinessLink(p.Business, "problems/")))
+		list = append(list, ui.LinkCell(names[p.Business], shell.BusinessLink(p.Business, "problems/")))
 	}
 	seen := ui.TimeCell(v.At(p.LastSeen))
 	seen.Note = fmt.Sprintf(text.ProblemFirst, v.At(p.FirstSeen).Ago())
-	return ui.Row{Cells: append(cells, state, ui.T(cause.FailedNumber(p.Failed)), seen, ui.T(p.Assignee))}
+	return append(list, state, ui.T(cause.FailedNumber(p.Failed)), seen, ui.T(p.Assignee))
 }
 
 func pathOf(p console.Problem) string {

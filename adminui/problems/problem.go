@@ -115,8 +115,8 @@ func targetTable(v *shell.PageContext, targets []console.ProblemTarget) ui.List 
 		if t.Webhook != 0 {
 			target = ui.LinkCell(fmt.Sprint(t.Webhook), v.Link(fmt.Sprintf("webhooks/%d/", t.Webhook)))
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(string(t.EventType)), ui.CodeCell(t.URL),
-			ui.T(cause.FailedNumber(t.Failed)), ui.TimeCell(v.At(t.LastFailed)), target}})
+		list.Add(ui.T(string(t.EventType)), ui.CodeCell(t.URL), ui.T(cause.FailedNumber(t.Failed)),
+			ui.TimeCell(v.At(t.LastFailed)), target)
 	}
 	return list
 }

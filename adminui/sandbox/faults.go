@@ -65,9 +65,8 @@ func faultList(v *shell.PageContext, active []console.Fault) ui.List {
 		case !f.Until.IsZero():
 			until = ui.TimeCell(v.At(f.Until))
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(faultDetails(f)), ui.T(orAny(f.Platform)),
-				ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits))}})
+		list.Add(ui.T(text.FaultKinds[f.Kind]), ui.T(faultDetails(f)), ui.T(orAny(f.Platform)),
+			ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits)))
 	}
 	return list
 }

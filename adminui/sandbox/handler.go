@@ -84,23 +84,20 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 		head.Buttons = append(head.Buttons, faultButton(v.Link("sandbox/faults/"), simulated))
 	}
-	list, keys := callList(played)
-	return v.ShowList(c, head, list, "after", keys)
+	return v.ShowList(c, head, callList(played), "after")
 }
 
-// callList returns the statistics of a scenario's calls, and the keys of the rows.
-func callList(played console.ScenarioRun) (list ui.List, keys []string) {
-	list = ui.List{Name: text.Calls, EmptyTitle: text.ScenarioCallsTitle, EmptyText: text.ScenarioCallsText,
+// callList returns the statistics of a scenario's calls.
+func callList(played console.ScenarioRun) ui.List {
+	list := ui.List{Name: text.Calls, EmptyTitle: text.ScenarioCallsTitle, EmptyText: text.ScenarioCallsText,
 		Columns: []ui.Column{{Label: text.Call}, {Label: text.LastResponse, Kind: ui.Wide},
 			{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure},
 			{Label: text.ResponseP50, Kind: ui.Figure}, {Label: text.ResponseP99, Kind: ui.Figure}}}
 	for _, call := range played.Calls {
-		keys = append(keys, call.Name)
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.LastResponse), ui.T(ui.Number(call.Count)),
-				ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
+		list.AddAt(call.Name, ui.T(call.Name), ui.T(call.LastResponse), ui.T(ui.Number(call.Count)),
+			ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99)))
 	}
-	return list, keys
+	return list
 }
 
 func runCause(p console.ScenarioRun) ui.Cause {

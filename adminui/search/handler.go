@@ -89,9 +89,8 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 		if title == "" {
 			title = hit.ID
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.LinkCell(title, hitLink(hit)), ui.T(hit.Detail),
-				ui.T(names[hit.Business])}})
+		list.Add(ui.T(kinds[hit.Kind]), ui.LinkCell(title, hitLink(hit)), ui.T(hit.Detail),
+			ui.T(names[hit.Business]))
 	}
 	head := shell.Head{Title: fmt.Sprintf(text.Found, query)}
 	if len(businesses) > 0 {

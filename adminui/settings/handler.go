@@ -110,18 +110,15 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.Platform}, {Label: text.ServedBy}, {Label: text.PlatformSettings, Kind: ui.Wide},
 			{Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure},
 			{Label: text.CallbackKeys, Kind: ui.Figure}}}
-	keys := make([]string, len(found))
-	for i, platform := range found {
-		keys[i] = platform.Name
+	for _, platform := range found {
 		served := ui.T(text.Own)
 		if platform.ServedBy != core.ServedByMerchant {
 			served = ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name),
-				Note: aliasNote(platform)},
-				served, ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
-				ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys)))}})
+		list.AddAt(platform.Name,
+			ui.Cell{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)}, served,
+			ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
+			ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys))))
 	}
 	rules, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
 	if err != nil {
@@ -151,7 +148,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if v.User.Role == access.Admin {
 		head.Buttons = append(head.Buttons, personalDataButton(v, keep))
 	}
-	return v.ShowList(c, head, list, "after", keys)
+	return v.ShowList(c, head, list, "after")
 }
 
 func countOrBlank(n int) string {

@@ -75,27 +75,28 @@ func (v *PageContext) Limit() int {
 	return PageSize + 1
 }
 
-// ShowList renders a list. param is the query parameter of the cursor. keys has the cursor of each row.
-func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
+// ShowList renders a list. param is the query parameter of the cursor of a row.
+func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string) error {
 	if cursor := v.Query.Get(param); cursor != "" {
-		if shown := slices.Index(keys, cursor); shown >= 0 { // a list that is read as a whole
-			list.Rows, keys = list.Rows[shown+1:], keys[shown+1:]
+		at := func(row ui.Row) bool { return row.Cursor == cursor }
+		if shown := slices.IndexFunc(list.Rows, at); shown >= 0 { // a list that is read as a whole
+			list.Rows = list.Rows[shown+1:]
 		}
 	}
 	v.arrange(c, &list, param)
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
-			list.Rows = append(list.Rows[:maxCSV],
-				ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV)))}})
+			list.Rows = list.Rows[:maxCSV]
+			list.Add(ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV))))
 		}
 		if p := list.Progress; p != nil && p.Continue.Href != "" {
-			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(p.Text + " " + text.SearchCut)}})
+			list.Add(ui.T(p.Text + " " + text.SearchCut))
 		}
 		return ui.WriteCSV(c, list)
 	}
 	if len(list.Rows) > PageSize {
 		list.Rows = list.Rows[:PageSize]
-		list.Older = v.urlWith(param, keys[PageSize-1])
+		list.Older = v.urlWith(param, list.Rows[PageSize-1].Cursor)
 	}
 	if v.Query.Get(param) != "" {
 		list.First = v.urlWith(param, "", searchedParam, "")

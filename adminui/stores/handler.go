@@ -124,17 +124,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Filters: filters(f),
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City},
 			{Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
-	keys := make([]string, len(found))
-	for i, s := range found {
-		keys[i] = s.RefID
+	for _, s := range found {
 		href := v.Link(fmt.Sprintf("stores/%d/", s.ID))
 		state, words := stateOf(s, platformNames(platforms))
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.LinkCell(s.Name, href), ui.T(s.City),
-				ui.StateCell(state, words),
-				ui.T(listing(s.Excluded, s.Included)), ui.TimeCell(v.At(s.Updated))}})
+		list.AddAt(s.RefID, ui.Cell{Text: s.RefID, Href: href, Code: true}, ui.LinkCell(s.Name, href), ui.T(s.City),
+			ui.StateCell(state, words), ui.T(listing(s.Excluded, s.Included)), ui.TimeCell(v.At(s.Updated)))
 	}
-	return v.ShowList(c, shell.Head{Title: text.Stores, Note: text.StoresNote, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Stores, Note: text.StoresNote, Live: true}, list, "after")
 }
 
 func filters(f console.StoreFilter) []ui.Filter {

@@ -107,8 +107,7 @@ func problemList(published []publish.Publication) ui.List {
 		Columns: []ui.Column{{Label: text.MenuObject}, {Label: text.Ref}, {Label: text.WhyNot, Kind: ui.Wide}}}
 	for _, p := range published {
 		for _, e := range p.Errors[:min(len(p.Errors), problemsShown)] {
-			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.T(e.Entity), ui.CodeCell(e.RefID), ui.T(e.Message)}})
+			list.Add(ui.T(e.Entity), ui.CodeCell(e.RefID), ui.T(e.Message))
 		}
 		if all := len(p.Errors); all > problemsShown {
 			list.More = fmt.Sprintf(text.MoreMenuProblems, problemsShown, ui.Number(all))

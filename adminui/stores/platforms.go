@@ -155,9 +155,7 @@ func platformList(v *shell.PageContext, store int64, shown []visibility) ui.List
 			served.Href = shell.PluginsPath + vis.platform.ServedBy + "/"
 			menu.Below = ui.Link{Href: MenuLink(v, store, vis.platform.Name), Label: text.LastSent}
 		}
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why),
-				menu, served}})
+		list.Add(ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why), menu, served)
 	}
 	return list
 }

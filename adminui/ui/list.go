@@ -86,9 +86,18 @@ const (
 
 // Row is a row of a list. Key is the value that selecting it submits. Name identifies the row for screen readers.
 type Row struct {
-	Key   string
-	Name  string
-	Cells []Cell
+	Key    string
+	Name   string
+	Cursor string // of the page after the row
+	Cells  []Cell
+}
+
+// Add adds a row to a list that shows all of its rows.
+func (l *List) Add(cells ...Cell) { l.AddAt("", cells...) }
+
+// AddAt adds a row with its cursor.
+func (l *List) AddAt(cursor string, cells ...Cell) {
+	l.Rows = append(l.Rows, Row{Cursor: cursor, Cells: cells})
 }
 
 // Cell is a cell of a list.

@@ -56,21 +56,18 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list := ui.List{Name: text.Users, EmptyTitle: text.NoUsersTitle, EmptyText: text.NoUsersText, Columns: []ui.Column{
 		{Label: text.Email, Kind: ui.Wide}, {Label: text.RoleWords}, {Label: text.Businesses}, {Label: text.State},
 		{Label: text.LastSeen}, {Label: text.Created}}}
-	keys := make([]string, len(found))
-	for i, u := range found {
-		keys[i] = u.Email
+	for _, u := range found {
 		state, words := stateOf(u)
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.LinkCell(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)),
-				ui.T(string(u.Role)), ui.T(grantText(u)),
-				ui.StateCell(state, words), ui.TimeCell(v.At(u.SeenAt)), ui.TimeCell(v.At(u.CreatedAt))}})
+		list.AddAt(u.Email, ui.LinkCell(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)), ui.T(string(u.Role)),
+			ui.T(grantText(u)), ui.StateCell(state, words), ui.TimeCell(v.At(u.SeenAt)),
+			ui.TimeCell(v.At(u.CreatedAt)))
 	}
 	head := shell.Head{Title: text.Users,
 		Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, ReasonLabel: text.Why, Fields: []ui.Filter{
 			{Name: "email", Label: text.Email},
 			{Name: "role", Label: text.RoleWords, Value: string(access.Support), Options: roles},
 			{Name: "businesses", Label: text.Grants, Hint: "7, 12"}}}}}
-	return v.ShowList(c, head, list, "after", keys)
+	return v.ShowList(c, head, list, "after")
 }
 
 func stateOf(u access.User) (ui.State, string) {

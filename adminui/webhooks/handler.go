@@ -88,17 +88,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.SuccessRate, Kind: ui.Figure},
 			{Label: text.Latency, Kind: ui.Figure}, {Label: text.Pending, Kind: ui.Figure},
 			{Label: text.Waiting, Kind: ui.Figure}, {Label: text.LastAccepted}}}
-	keys := make([]string, len(found))
-	for i, e := range found {
-		keys[i] = fmt.Sprint(e.ID)
+	for _, e := range found {
 		href := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
 		state, words := stateOf(e)
-		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)},
-				ui.StateCell(state, words), ui.CodeCell(e.URL),
-				ui.T(rate(e.LastDay)), ui.T(average(e.LastDay)), ui.T(countOrBlank(e.Waiting)),
-				ui.T(countOrBlank(e.Held)),
-				ui.TimeCell(v.At(e.Health.SucceededAt))}})
+		list.AddAt(fmt.Sprint(e.ID), ui.Cell{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)},
+			ui.StateCell(state, words), ui.CodeCell(e.URL), ui.T(rate(e.LastDay)), ui.T(average(e.LastDay)),
+			ui.T(countOrBlank(e.Waiting)), ui.T(countOrBlank(e.Held)), ui.TimeCell(v.At(e.Health.SucceededAt)))
 	}
 	var causes []ui.Cause
 	failing := slices.DeleteFunc(slices.Clone(found[:min(len(found), shell.PageSize)]), func(e console.Endpoint) bool {
@@ -109,7 +104,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		causes = append(causes, f.Cause)
 	}
 	return v.ShowList(c, shell.Head{Title: text.Webhooks, Note: text.WebhooksNote,
-		Causes: causes, Live: true}, list, "after", keys)
+		Causes: causes, Live: true}, list, "after")
 }
 
 // Causes returns why webhooks fail, each with a link to its page.
