@@ -132,7 +132,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry,
 		Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
 		templ.Join(ui.FactsOf(facts), ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs},
-			detail.Before, detail.After, text.DiffTooLarge, text.DiffTooMany))))
+			detail.Before, detail.After))))
 }
 
 // objectCell links the object of an entry if it has a page.

@@ -67,7 +67,7 @@ func (s Choice) compare(ctx context.Context, before, after string) (d ui.Diff, e
 		}
 		d.Before, d.After = d.After, body.Label
 	}
-	return ui.Compare(d, bodies[0], bodies[1], text.DiffTooLarge, text.DiffTooMany), nil
+	return ui.Compare(d, bodies[0], bodies[1]), nil
 }
 
 func (s Choice) find(key string) (Body, bool) {

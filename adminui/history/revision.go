@@ -220,5 +220,5 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	head := shell.Head{Title: d.ref, Note: d.kindLabel,
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}
 	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, difference.Before,
-		difference.After, text.DiffTooLarge, text.DiffTooMany)))
+		difference.After)))
 }

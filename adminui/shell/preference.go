@@ -3,6 +3,7 @@ package shell
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -65,14 +66,23 @@ type choices struct {
 	options        [][2]string // values with their labels
 }
 
-// choices returns the preferences of the user menu, except the time zone.
-func (l look) choices() []choices {
-	return []choices{
-		{themePreference, text.Theme, l.Theme,
+// choices returns the preferences of the user menu.
+func (v *PageContext) choices() []choices {
+	list := []choices{
+		{themePreference, text.Theme, v.Theme,
 			[][2]string{{"", text.ThemeSystem}, {"light", text.ThemeLight}, {"dark", text.ThemeDark}}},
-		{densityPreference, text.Density, l.Density, [][2]string{{"", text.Comfortable}, {"compact", text.Compact}}},
-		{keysPreference, text.KeysTitle, l.Keys, [][2]string{{"", text.KeysOn}, {"off", text.KeysOff}}},
+		{densityPreference, text.Density, v.Density, [][2]string{{"", text.Comfortable}, {"compact", text.Compact}}},
+		{keysPreference, text.KeysTitle, v.Keys, [][2]string{{"", text.KeysOn}, {"off", text.KeysOff}}},
 	}
+	if v.Business.ID != 0 && v.Business.Timezone != time.UTC.String() {
+		chosen := ""
+		if v.UTC {
+			chosen = zonePreference.values[0]
+		}
+		list = append(list, choices{zonePreference, text.TimesIn, chosen,
+			[][2]string{{"", v.Business.Timezone}, {zonePreference.values[0], "UTC"}}})
+	}
+	return list
 }
 
 // shortcut is a keyboard shortcut of the help.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/adminui/text"
 )
 
 // Diff is the difference between two bodies, line by line.
@@ -37,16 +39,15 @@ func lines(body []byte) []string {
 	return strings.Split(strings.ToValidUTF8(string(body), "\uFFFD"), "\n")
 }
 
-// Compare adds the difference between two bodies to d. tooLarge and tooMany are the messages for bodies that are too
-// large or differ too much.
-func Compare(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
+// Compare adds the difference between two bodies to d.
+func Compare(d Diff, before, after []byte) Diff {
 	if len(before) > diffSize || len(after) > diffSize {
-		d.Problem = tooLarge
+		d.Problem = text.DiffTooLarge
 		return d
 	}
 	edits, ok := editScript(lines(before), lines(after))
 	if !ok {
-		d.Problem = tooMany
+		d.Problem = text.DiffTooMany
 		return d
 	}
 	d.Lines = clipContext(edits)

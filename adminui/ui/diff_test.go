@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/adminui/text"
 )
 
 // signed formats a Diff as text.
@@ -27,16 +29,16 @@ func TestDiffComparesJSONMembers(t *testing.T) {
 		{"", `{}`, "-|+{}|"},
 		{`[1,2,3,4,5,6,7,8,9,10]`, `[1,2,3,4,5,6,7,8,9,11]`, `…| 7,| 8,| 9,|-10|+11| ]|`},
 	} {
-		assert.Equal(t, row.want, signed(Compare(Diff{}, []byte(row.before), []byte(row.after), "large", "many")), row)
+		assert.Equal(t, row.want, signed(Compare(Diff{}, []byte(row.before), []byte(row.after))), row)
 	}
 }
 
 func TestDiffIsBounded(t *testing.T) {
-	assert.Equal(t, "large", Compare(Diff{}, make([]byte, diffSize+1), nil, "large", "many").Problem)
+	assert.Equal(t, text.DiffTooLarge, Compare(Diff{}, make([]byte, diffSize+1), nil).Problem)
 	some := strings.Repeat("a\n", diffEdits)
-	assert.Equal(t, "many", Compare(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits)), "large",
-		"many").Problem)
-	d := Compare(Diff{}, []byte(strings.Repeat("x", 5000)), nil, "large", "many")
+	assert.Equal(t, text.DiffTooMany,
+		Compare(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits))).Problem)
+	d := Compare(Diff{}, []byte(strings.Repeat("x", 5000)), nil)
 	require.Empty(t, d.Problem)
 	assert.Len(t, d.Lines[0].Text, diffWidth+len("…"))
 }
