@@ -68,14 +68,14 @@ func (p Pages) LogIn(c *fiber.Ctx, v *shell.PageContext) error {
 		facts = append(facts, ui.Fact{Label: text.LoginAt, Cell: ui.LinkCell(target.Host, address)})
 		state := url.Values{"business": {strconv.FormatInt(int64(v.Business.ID), 10)}, "name": {platform.Name},
 			"credential": {credential}, "secret": {login.Secret}}
-		shell.SetPlatformLogin(c, state.Encode(), loginTimeout)
+		shell.LoginCookie.Set(c, state.Encode(), loginTimeout)
 	}
 	return v.Show(c, head, ui.FactsOf(facts))
 }
 
 // ReturnFromLogin redirects to the business whose login it is. Aggregators know one URL for all businesses.
 func (p Pages) ReturnFromLogin(c *fiber.Ctx, v *shell.PageContext) error {
-	state, err := url.ParseQuery(shell.PlatformLogin(c))
+	state, err := url.ParseQuery(shell.LoginCookie.Of(c))
 	business, invalid := strconv.ParseInt(state.Get("business"), 10, 64)
 	if err != nil || invalid != nil {
 		return showLoginProblem(c, v, text.LoginElsewhere)
@@ -86,11 +86,11 @@ func (p Pages) ReturnFromLogin(c *fiber.Ctx, v *shell.PageContext) error {
 
 // FinishLogin stores the refresh token that the aggregator grants.
 func (p Pages) FinishLogin(c *fiber.Ctx, v *shell.PageContext) error {
-	state, err := url.ParseQuery(shell.PlatformLogin(c))
+	state, err := url.ParseQuery(shell.LoginCookie.Of(c))
 	if err != nil || state.Get("business") != strconv.FormatInt(int64(v.Business.ID), 10) {
 		return showLoginProblem(c, v, text.LoginElsewhere)
 	}
-	shell.SetPlatformLogin(c, "", 0)
+	shell.LoginCookie.Set(c, "", 0)
 	login, platform, err := p.login(c, v, state.Get("name"), state.Get("credential"), state.Get("secret"))
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func CheckSameOrigin(c *fiber.Ctx) error {
 }
 
 func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
-	token := SessionOf(c)
+	token := SessionCookie.Of(c)
 	user, err := s.Accounts.UserBySession(c.UserContext(), token)
 	if err != nil {
 		return nil, err

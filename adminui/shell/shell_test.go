@@ -93,7 +93,7 @@ func TestPageWithoutSlotIsBusy(t *testing.T) {
 	s.Mount(app)
 	get := func(path, late string) (int, string) {
 		request := httptest.NewRequest(http.MethodGet, Root+path, nil)
-		request.AddCookie(&http.Cookie{Name: sessionCookie, Value: "token"})
+		request.AddCookie(&http.Cookie{Name: string(SessionCookie), Value: "token"})
 		request.Header.Set("X-Late", late)
 		response, err := app.Test(request, int(time.Minute.Milliseconds()))
 		if !assert.NoError(t, err) {

@@ -82,9 +82,9 @@ func (p Pages) SubmitSignIn(c *fiber.Ctx) error {
 	if err == nil {
 		var token string
 		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), clientIP(c, p.Proxies),
-			shell.SessionOf(c))
+			shell.SessionCookie.Of(c))
 		if err == nil {
-			shell.SetSession(c, token)
+			shell.SessionCookie.Set(c, token, access.SessionLifetime)
 			return c.Redirect(v.next, http.StatusSeeOther)
 		}
 	}
@@ -129,8 +129,8 @@ func (p Pages) UseLink(c *fiber.Ctx) error {
 	err := shell.CheckSameOrigin(c)
 	if err == nil {
 		var token string
-		if token, err = p.Accounts.UseLink(c.UserContext(), link, password, shell.SessionOf(c)); err == nil {
-			shell.SetSession(c, token)
+		if token, err = p.Accounts.UseLink(c.UserContext(), link, password, shell.SessionCookie.Of(c)); err == nil {
+			shell.SessionCookie.Set(c, token, access.SessionLifetime)
 			return c.Redirect(shell.Root, http.StatusSeeOther)
 		}
 	}
@@ -143,7 +143,7 @@ func (p Pages) SignOut(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	p.Live.End(v.Session())
-	shell.SetSession(c, "")
+	shell.SessionCookie.Set(c, "", 0)
 	return c.Redirect(shell.SignInPath, http.StatusSeeOther)
 }
 

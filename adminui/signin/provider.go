@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 )
 
 // Provider is an identity provider. back is the callback URL of the hub. Only the browser that began the sign-in has
@@ -44,14 +45,14 @@ func (p Pages) ToProvider(c *fiber.Ctx) error {
 		return p.showProblem(c, err)
 	}
 	next := base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next"))))
-	shell.SetProviderState(c, secret+"."+next, providerTimeout)
+	shell.ProviderCookie.Set(c, secret+"."+next, providerTimeout)
 	return c.Redirect(address, http.StatusSeeOther)
 }
 
 // FromProvider starts a session for the user that the provider has authenticated.
 func (p Pages) FromProvider(c *fiber.Ctx) error {
-	secret, encoded, _ := strings.Cut(shell.ProviderState(c), ".")
-	shell.SetProviderState(c, "", 0)
+	secret, encoded, _ := strings.Cut(shell.ProviderCookie.Of(c), ".")
+	shell.ProviderCookie.Set(c, "", 0)
 	if reason := strings.Clone(c.Query("error")); reason != "" {
 		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, reason)))
 	}
@@ -60,11 +61,11 @@ func (p Pages) FromProvider(c *fiber.Ctx) error {
 	if err != nil {
 		return p.showProblem(c, err)
 	}
-	token, err := p.Accounts.SignInByProvider(c.UserContext(), email, shell.SessionOf(c))
+	token, err := p.Accounts.SignInByProvider(c.UserContext(), email, shell.SessionCookie.Of(c))
 	if err != nil {
 		return p.showProblem(c, err)
 	}
-	shell.SetSession(c, token)
+	shell.SessionCookie.Set(c, token, access.SessionLifetime)
 	next, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
 		next = nil
