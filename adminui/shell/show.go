@@ -39,16 +39,8 @@ const OutsideRefresh = 30
 // Show renders a page. Its status is 200 unless the handler has set another one. If a button's form was rejected, the
 // page shows it open with the error.
 func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {
-	value := func(name string) string { return Field(c, name) }
-	formError := v.formError
-	for i, b := range head.Buttons {
-		if formError != nil && b.Matches(c.Path(), value) {
-			head.Buttons[i], formError = b.WithProblem(value, v.ErrorMessage(c, formError)), nil
-		}
-		head.Buttons[i].Token = v.Token()
-	}
-	if formError != nil {
-		return formError
+	if v.prepare(c, head.Buttons); v.formError != nil {
+		return v.formError
 	}
 	for i := range head.Causes {
 		if head.Causes[i].Button != nil {
@@ -56,6 +48,17 @@ func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error 
 		}
 	}
 	return ui.Write(c, c.Response().StatusCode(), page(v, head, body))
+}
+
+// prepare completes the buttons of a page. The one whose form was rejected has the error.
+func (v *PageContext) prepare(c *fiber.Ctx, buttons []ui.Button) {
+	value := func(name string) string { return Field(c, name) }
+	for i, b := range buttons {
+		if v.formError != nil && b.Matches(c.Path(), value) {
+			buttons[i], v.formError = b.WithProblem(value, v.ErrorMessage(c, v.formError)), nil
+		}
+		buttons[i].Token = v.Token()
+	}
 }
 
 // PageSize is the number of rows of a page of a list. A CSV file has at most maxCSV rows.

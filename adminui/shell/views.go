@@ -168,15 +168,7 @@ func (v *PageContext) viewBar(c *fiber.Ctx) templ.Component {
 	if current.ID != 0 && (v.MayAct() || !current.Shared) {
 		bar.buttons = append(bar.buttons, deleteButton(v, current))
 	}
-	for i, b := range bar.buttons {
-		b.Token = v.Token()
-		value := func(name string) string { return Field(c, name) }
-		if v.formError != nil && b.Matches(c.Path(), value) {
-			b = b.WithProblem(value, v.ErrorMessage(c, v.formError))
-			v.formError = nil
-		}
-		bar.buttons[i] = b
-	}
+	v.prepare(c, bar.buttons)
 	return bar.show()
 }
 
