@@ -2,7 +2,6 @@ package stores
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -33,11 +32,7 @@ func publishButtons(v *shell.PageContext, id int64, s store.Stored, platforms []
 
 // Publish publishes the menu of a store on one platform, or on all that list it.
 func (p Pages) Publish(c *fiber.Ctx, v *shell.PageContext) error {
-	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
-	if err != nil {
-		return core.Errorf(core.NotFound, text.NotFound)
-	}
-	ref, _, err := p.Lister.StoreRef(c.UserContext(), v.Business.ID, id)
+	id, ref, _, err := p.storeOf(c, v)
 	if err != nil {
 		return err
 	}

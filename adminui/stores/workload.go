@@ -58,15 +58,11 @@ func workloadButtons(v *shell.PageContext, id int64, s store.Stored, platforms [
 // setWorkload returns the handler that sets a store to busy, or ends this.
 func (p Pages) setWorkload(action toggle.Action) shell.Handler {
 	return func(c *fiber.Ctx, v *shell.PageContext) error {
-		id, err := strconv.ParseInt(c.Params("id"), 10, 64)
-		if err != nil {
-			return core.Errorf(core.NotFound, text.NotFound)
-		}
-		here := v.Link(fmt.Sprintf("stores/%d/", id))
-		ref, _, err := p.Lister.StoreRef(c.UserContext(), v.Business.ID, id)
+		id, ref, _, err := p.storeOf(c, v)
 		if err != nil {
 			return err
 		}
+		here := v.Link(fmt.Sprintf("stores/%d/", id))
 		request, err := workloadOf(func(name string) string { return shell.Field(c, name) }, ref, action, v.Now)
 		if err == nil {
 			_, err = p.Workloads.SetWorkload(c.UserContext(), v.Business.ID, request, core.NewID(v.Now),

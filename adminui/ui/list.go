@@ -48,9 +48,7 @@ type Sort struct {
 // Progress is how far a search came.
 type Progress struct {
 	Text     string
-	Continue Link   // zero: nothing is left to search
-	After    string // the cursor after which the search continues
-	Searched int    // rows so far
+	Continue Link // zero: nothing is left to search
 }
 
 // Chooser is the form that selects the columns of a list.
