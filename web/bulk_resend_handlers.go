@@ -35,10 +35,6 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	job.Actor = caller.Actor()
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
-		return err
-	}
 	reply.Message = "deliveries are being resent; the job of this reference has the progress"
-	return respondQueued(c, job, reply)
+	return s.queue(c, caller, job, reply)
 }

@@ -55,10 +55,7 @@ func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
 		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")),
 		Limit: meta.Limit + 1,
 	})
-	if len(list) > meta.Limit {
-		list = list[:meta.Limit]
-		meta.Next = list[meta.Limit-1].RefID
-	}
+	list, meta = pageOf(list, meta.Limit, func(one store.Effective) string { return one.RefID })
 	return list, meta, byZipCodes, err
 }
 

@@ -106,13 +106,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 			addUnlisted(c, "event_type", core.EventTypes(), &v)
 		}
 	}
-	if after := c.Query("after"); after != "" {
-		id, err := uuid.Parse(after)
-		if err != nil {
-			v.AddBody("after", "value", "must be the next value of an earlier response")
-		}
-		filter.Before = id
-	}
+	filter.Before = afterParam(c, uuid.Parse, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -122,11 +116,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	meta := pageMeta{Limit: limit}
-	if len(records) > limit {
-		records = records[:limit]
-		meta.Next = records[limit-1].ID.String()
-	}
+	records, meta := pageOf(records, limit, func(one webhook.DeliveryRecord) string { return one.ID.String() })
 	list := make([]deliveryBody, len(records))
 	for i, record := range records {
 		list[i] = deliveryOf(record)

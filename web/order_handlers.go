@@ -117,7 +117,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.Sta
 	if err != nil {
 		return err
 	}
-	id := orderID(c)
+	id := idParam(c, "id")
 	change, err := order.DecodeChange(body)
 	if err != nil {
 		return withOrder(id, err)
@@ -136,7 +136,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.Sta
 
 // getOrder returns an order in its current state.
 func (s *Server) getOrder(c *fiber.Ctx, caller core.Caller) error {
-	record, err := s.Orders.Get(c.UserContext(), caller.Business, caller.Platform, orderID(c))
+	record, err := s.Orders.Get(c.UserContext(), caller.Business, caller.Platform, idParam(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -230,9 +230,9 @@ func bodyOrderID(body []byte) int64 {
 	return int64(sent.OrderID)
 }
 
-// orderID returns the id in the path. An invalid id becomes 0, which no order has.
-func orderID(c *fiber.Ctx) int64 {
-	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+// idParam returns an id in the path. An invalid id becomes 0, which no object has.
+func idParam(c *fiber.Ctx, name string) int64 {
+	id, err := strconv.ParseInt(c.Params(name), 10, 64)
 	if err != nil || id < 1 {
 		return 0
 	}

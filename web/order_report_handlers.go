@@ -16,7 +16,7 @@ func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	id := orderID(c)
+	id := idParam(c, "id")
 	reference, err := order.DecodeReference(body)
 	if err != nil {
 		return withOrder(id, err)

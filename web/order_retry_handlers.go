@@ -32,14 +32,10 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	job.Actor = caller.Actor()
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
-		return err
-	}
 	message := "retry queued; the result follows as a webhook_retry callback"
 	if request.Clipped {
 		message += "; the window was clipped: only orders of the current day, since " +
 			request.From.In(zone).Format(time.RFC3339) + ", are resent"
 	}
-	return respondQueued(c, job, envelope{Message: message, ReferenceID: job.ID.String()})
+	return s.queue(c, caller, job, envelope{Message: message, ReferenceID: job.ID.String()})
 }

@@ -80,18 +80,16 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	meta := pageMeta{Limit: filter.Limit}
+	limit := filter.Limit
 	filter.Limit++
 	filter.Platform = names.Resolve(filter.Platform)
 	list, err := s.Publications.List(c.UserContext(), caller.Business, filter)
 	if err != nil {
 		return err
 	}
-	if len(list) > meta.Limit {
-		list = list[:meta.Limit]
-		last := list[meta.Limit-1]
-		meta.Next = publish.Cursor{StoreRef: last.StoreRef, Platform: last.Platform}.String()
-	}
+	list, meta := pageOf(list, limit, func(last publish.Publication) string {
+		return publish.Cursor{StoreRef: last.StoreRef, Platform: last.Platform}.String()
+	})
 	bodies := make([]publicationBody, len(list))
 	for i, one := range list {
 		bodies[i] = publicationOf(one)

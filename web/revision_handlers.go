@@ -29,12 +29,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	if filter.Entity == "" && filter.RefID != "" {
 		v.AddBody("entity", "required", "is required with ref_id")
 	}
-	if after := c.Query("after"); after != "" {
-		id, err := uuid.Parse(after)
-		if filter.After = id; err != nil {
-			v.AddBody("after", "value", "must be the next value of an earlier response")
-		}
-	}
+	filter.After = afterParam(c, uuid.Parse, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -42,11 +37,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	meta := pageMeta{Limit: limit}
-	if len(list) > limit {
-		list = list[:limit]
-		meta.Next = list[limit-1].ID.String()
-	}
+	list, meta := pageOf(list, limit, func(one menu.Revision) string { return one.ID.String() })
 	return respond(c, http.StatusOK, struct {
 		Revisions []menu.Revision `json:"revisions"`
 		Meta      pageMeta        `json:"meta"`
@@ -101,11 +92,7 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	job := menu.RollbackJob(caller.Business, id, s.Clock.Now())
-	job.Actor = caller.Actor()
-	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
-		return err
-	}
-	return respondQueued(c, job,
+	return s.queue(c, caller, job,
 		envelope{Message: "rollback queued; the result follows as an inventory_update callback"})
 }
 

@@ -60,11 +60,7 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	meta := pageMeta{Limit: limit}
-	if len(page) > limit {
-		page = page[:limit]
-		meta.Next = *page[limit-1].RefID
-	}
+	page, meta := pageOf(page, limit, func(one store.Stored) string { return *one.RefID })
 	for i := range page {
 		page[i] = page[i].WithEventNames(names)
 	}
@@ -78,4 +74,27 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 type pageMeta struct {
 	Limit int    `json:"limit"`
 	Next  string `json:"next,omitzero"`
+}
+
+// pageOf returns the page of a list that was read with one object more than the limit, if there is one.
+func pageOf[T any](list []T, limit int, cursor func(last T) string) ([]T, pageMeta) {
+	meta := pageMeta{Limit: limit}
+	if len(list) > limit {
+		list = list[:limit]
+		meta.Next = cursor(list[limit-1])
+	}
+	return list, meta
+}
+
+// afterParam parses the cursor of a page.
+func afterParam[T any](c *fiber.Ctx, parse func(string) (T, error), v *core.Violations) (cursor T) {
+	text := strings.Clone(c.Query("after"))
+	if text == "" {
+		return cursor
+	}
+	cursor, err := parse(text)
+	if err != nil {
+		v.AddBody("after", "value", "must be the next value of an earlier response")
+	}
+	return cursor
 }

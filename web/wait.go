@@ -66,6 +66,15 @@ func (s *Server) enqueue(c *fiber.Ctx, caller core.Caller, job core.Job) (core.J
 	return job, s.Jobs.Enqueue(c.UserContext(), job, requestID(c))
 }
 
+// queue stores a job of the caller, and responds.
+func (s *Server) queue(c *fiber.Ctx, caller core.Caller, work core.Job, reply envelope) error {
+	work.Actor = caller.Actor()
+	if err := s.Jobs.Enqueue(c.UserContext(), work, requestID(c)); err != nil {
+		return err
+	}
+	return respondQueued(c, work, reply)
+}
+
 // respondQueued responds to a request that has queued a job. With the parameter wait, awaitJob responds later.
 func respondQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
 	reply.Status, reply.Reference = "success", work.ID.String()

@@ -116,7 +116,7 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	id := webhookID(c)
+	id := idParam(c, "webhook_id")
 	if err := s.Subscriptions.Update(c.UserContext(), caller.Business, caller.Actor(), id, input); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Server) checkCallback(address string) error {
 
 // testWebhook sends a sample event to a webhook.
 func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
-	id := webhookID(c)
+	id := idParam(c, "webhook_id")
 	reference, err := s.Tester.Test(c.UserContext(), caller.Business, id)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 
 // rotateWebhook replaces the signing secret of a webhook and returns the new one, which is not shown later.
 func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
-	sub, err := s.Subscriptions.Rotate(c.UserContext(), caller.Business, webhookID(c), caller.Actor(), "")
+	sub, err := s.Subscriptions.Rotate(c.UserContext(), caller.Business, idParam(c, "webhook_id"), caller.Actor(), "")
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 }
 
 func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
-	sub, err := s.SubscriptionRecords.Get(c.UserContext(), caller.Business, webhookID(c))
+	sub, err := s.SubscriptionRecords.Get(c.UserContext(), caller.Business, idParam(c, "webhook_id"))
 	if err != nil {
 		return err
 	}
@@ -191,13 +191,4 @@ type listMeta struct {
 	Limit  int `json:"limit"`
 	Offset int `json:"offset"`
 	Total  int `json:"total_count"`
-}
-
-// webhookID returns the id in the path. An invalid id becomes 0, which no webhook has.
-func webhookID(c *fiber.Ctx) int64 {
-	id, err := strconv.ParseInt(c.Params("webhook_id"), 10, 64)
-	if err != nil || id < 1 {
-		return 0
-	}
-	return id
 }
