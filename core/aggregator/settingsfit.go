@@ -165,7 +165,8 @@ func (d SettingsDefaults) Fill(settings []byte) (filled []byte, fields []string,
 }
 
 // FitSettings checks the settings of platforms with a version of a plugin, after adding the defaults. The plugin
-// checks those of each platform, because its rules may depend on the business.
+// checks those of each platform, because its rules may depend on the business. A failed check is a problem of its
+// platform.
 func FitSettings(ctx context.Context, plugin pluginhost.Plugin, bound []Binding,
 	defaults SettingsDefaults) (fit SettingsFit, err error) {
 	schema := plugin.Description().GetSettingsSchema()
@@ -181,15 +182,19 @@ func FitSettings(ctx context.Context, plugin pluginhost.Plugin, bound []Binding,
 		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: b.Business, Platform: b.Platform,
 			Settings: filled, Currency: b.Currency})
 		rejected := core.CodeOf(err) == core.Invalid
-		if err != nil && !rejected {
+		failed := core.CodeOf(err) == core.Internal && ctx.Err() == nil
+		switch {
+		case err != nil && !rejected && !failed:
 			return fit, err
-		}
-		if !rejected && len(problems) == 0 {
+		case err == nil && len(problems) == 0:
 			continue
 		}
 		found := schemaProblems(schema, filled)
 		if len(found) == 0 && rejected {
 			found = []sdk.ParameterProblem{{Message: "are rejected: " + publicMessage(err)}}
+		}
+		if len(found) == 0 && failed {
+			found = []sdk.ParameterProblem{{Message: "could not be checked: " + publicMessage(err)}}
 		}
 		if len(found) == 0 {
 			for _, p := range problems {

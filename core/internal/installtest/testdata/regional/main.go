@@ -34,8 +34,11 @@ func (regional) CheckItems(context.Context, *sdk.Call, []*sdk.Item) ([]*sdk.Find
 
 // Configure rejects the settings of one platform.
 func (regional) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
-	if call.GetPlatform() == "closed" {
+	switch call.GetPlatform() {
+	case "closed":
 		return []*sdk.Problem{{Path: "region", Message: "is closed for this platform"}}, nil
+	case "broken":
+		panic("the platform is unknown")
 	}
 	return nil, nil
 }
