@@ -4,6 +4,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -135,27 +136,30 @@ type Queue struct {
 	Runs  Runs
 }
 
-// Finish records the results of calls (relay.Queue).
+// Finish records the results of calls (relay.Queue). Each poll has its own transaction, after that of the other calls:
+// their orders wait for it. A poll that cannot be recorded delays no other.
 func (q Queue) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
-	var others []relay.Result
+	var others, polls []relay.Result
 	for _, r := range results {
-		if r.Call.Kind != relay.Poll {
+		if r.Call.Kind == relay.Poll {
+			polls = append(polls, r)
+		} else {
 			others = append(others, r)
-			continue
 		}
+	}
+	var err error
+	if len(others) > 0 {
+		err = q.Queue.Finish(ctx, owner, others)
+	}
+	for _, r := range polls {
 		declared, known := find(q.Polls, r.Call)
 		end := End{Result: r, Over: r.State != relay.Waiting}
 		end.Leaves = r.State == relay.Skipped || end.Over && !known
-		if err := q.Runs.Finish(ctx, owner, end, func(failures int) time.Time {
+		err = errors.Join(err, q.Runs.Finish(ctx, owner, end, func(failures int) time.Time {
 			return next(declared, r, failures)
-		}); err != nil {
-			return err
-		}
+		}))
 	}
-	if len(others) == 0 {
-		return nil
-	}
-	return q.Queue.Finish(ctx, owner, others)
+	return err
 }
 
 const (

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ type plugins struct {
 	readErr  error
 	planned  int
 	ends     []End
+	failing  int // runs whose end is not stored
 	due      []time.Time
 }
 
@@ -38,6 +40,10 @@ func (p *plugins) ReadPoll(context.Context, relay.Call, Run, []byte, relay.Respo
 func (p *plugins) Read(context.Context, relay.Call) (Run, error) { return p.run, nil }
 
 func (p *plugins) Finish(_ context.Context, _ core.ID, end End, next func(int) time.Time) error {
+	if p.failing > 0 {
+		p.failing--
+		return errors.New("the database rejects it")
+	}
 	p.ends, p.due = append(p.ends, end), append(p.due, next(2))
 	return nil
 }
@@ -120,6 +126,15 @@ func TestNextRunDependsOnTheResult(t *testing.T) {
 		require.Equal(t, []bool{row.over, row.leaves}, []bool{p.ends[0].Over, p.ends[0].Leaves}, name)
 		require.WithinRange(t, p.due[0], row.earliest, row.last, name)
 	}
+}
+
+func TestPollThatCannotBeRecordedDelaysNoOther(t *testing.T) {
+	p, rest := &plugins{failing: 1}, &others{}
+	poll := relay.Result{Call: call("orders"), State: relay.Done}
+	require.Error(t, Queue{Queue: rest, Polls: p, Runs: p}.Finish(t.Context(), core.ID{},
+		[]relay.Result{poll, poll, {Call: relay.Call{Kind: relay.OrderStatus}}}))
+	require.Len(t, p.ends, 1)
+	require.Len(t, rest.finished, 1)
 }
 
 func TestFirstRunsSpreadOverThePeriod(t *testing.T) {

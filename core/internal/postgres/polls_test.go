@@ -40,7 +40,10 @@ func TestPollRunsSinceItsDueTime(t *testing.T) {
 	first = claim()
 	require.True(t, due.Equal(first.Since))
 	finish(relay.Waiting, due.Add(time.Hour))
-	require.True(t, due.Equal(claim().Since), "a delayed run stays the same")
+	again := claim()
+	require.True(t, due.Equal(again.Since), "a delayed run stays the same")
+	finish(relay.Done, due.Add(2*day))
+	require.Equal(t, again.ID, claim().ID, "a lease that has ended does not end a later one")
 }
 
 func TestCallSentAgainWaitsADayFromThen(t *testing.T) {

@@ -83,7 +83,11 @@ WITH
 leased AS (
     SELECT ordering_key
     FROM call_queue
-    WHERE business_id = ?business AND ordering_key = ?ordering_key AND owner = ?owner AND call_id = ?run
+    WHERE business_id = ?business
+        AND ordering_key = ?ordering_key
+        AND owner = ?owner
+        AND lease = ?lease
+        AND call_id = ?run
     FOR UPDATE
 ),
 removed AS (

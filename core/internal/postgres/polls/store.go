@@ -70,7 +70,7 @@ func payloadOf(call relay.Call) (p relay.PollPayload, err error) {
 	return p, nil
 }
 
-// errLeaseLost means that another replica runs the poll.
+// errLeaseLost means that the poll runs again, in this replica or in another.
 var errLeaseLost = errors.New("the lease of the poll has ended")
 
 // Finish stores how a run ended (poll.Runs). The transaction locks the messages before the poll, by ordering key.
@@ -121,8 +121,9 @@ func (s Store) requeue(ctx context.Context, tx bun.Conn, owner core.ID, end poll
 	}
 	var held int
 	err := tx.QueryRowContext(ctx, queries.With("requeue", postgres.Args{"business": end.Call.Business,
-		"ordering_key": end.Call.OrderingKey, "owner": owner, "run": end.Call.ID, "next_run": run, "over": end.Over,
-		"leaves": end.Leaves, "attempts": attempts, "due": due, "note": note})).Scan(&held)
+		"ordering_key": end.Call.OrderingKey, "owner": owner, "lease": end.Call.Lease, "run": end.Call.ID,
+		"next_run": run, "over": end.Over, "leaves": end.Leaves, "attempts": attempts, "due": due,
+		"note": note})).Scan(&held)
 	if err == nil && held == 0 {
 		return errLeaseLost
 	}
