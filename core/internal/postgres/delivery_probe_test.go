@@ -54,3 +54,16 @@ func TestProbeOfALockedDeliveryStaysDue(t *testing.T) {
 	require.Len(t, probe, 1)
 	require.True(t, probe[0].Probe)
 }
+
+func TestRepeatedFailureCountsOnceForHealth(t *testing.T) {
+	c := newDeliveryHarness(t)
+	c.publish(2)
+	owner, claimed, _ := c.claim()
+	require.Len(t, claimed, 2)
+	for range 2 { // the response to the first COMMIT was lost
+		c.respond(500, owner, claimed...)
+	}
+	var failures int
+	pgtest.Row(t, c.db, &failures, `SELECT failures FROM endpoint_circuits`)
+	require.Equal(t, 2, failures)
+}

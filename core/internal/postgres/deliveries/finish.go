@@ -64,6 +64,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 	}
 	var health healthUpdate
 	unblocked := 0
+	news := results // those that no earlier transaction has recorded
 	err := q.db.InKeyedTx(ctx, func(tx bun.Conn) (err error) {
 		problems, err := q.recordProblems(ctx, tx, owner, finished)
 		if err != nil {
@@ -78,7 +79,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 			return err
 		}
 		if ended+set < int64(len(results)) { // others hold some of the leases, or some results are already recorded
-			if attempts, err = unrecorded(ctx, tx, results); err != nil {
+			if attempts, news, err = unrecorded(ctx, tx, results); err != nil {
 				return err
 			}
 		}
@@ -92,7 +93,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 				}
 			}
 		}
-		if health, err = q.updateHealth(ctx, tx, results, rules); err != nil {
+		if health, err = q.updateHealth(ctx, tx, news, rules); err != nil {
 			return err
 		}
 		if unblocked, err = outbox.UnblockNext(ctx, q.db, tx, outbox.OrderedRows(finished)); err != nil ||
@@ -130,8 +131,9 @@ func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
 	c.End()
 }
 
-// unrecorded returns the rows of attempts that are not yet recorded.
-func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows postgres.CopyWriter, err error) {
+// unrecorded returns the results whose attempts are not yet recorded, and the rows of these attempts.
+func unrecorded(ctx context.Context, tx bun.Conn,
+	results []webhook.Result) (rows postgres.CopyWriter, news []webhook.Result, err error) {
 	all := make([]outbox.Attempt, len(results))
 	for i, r := range results {
 		all[i] = outbox.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
@@ -139,8 +141,9 @@ func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (row
 	missing, err := outbox.MissingAttempts(ctx, tx, "attempts", "delivery_id", all)
 	for _, i := range missing {
 		writeAttempt(&rows, results[i])
+		news = append(news, results[i])
 	}
-	return rows, err
+	return rows, news, err
 }
 
 // moveToHistory moves ended deliveries from the queue to the history, each with its problem or 0. It
