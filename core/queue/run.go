@@ -56,7 +56,13 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 		if err == nil && len(batch.Items) == 0 && e.unlimited() {
 			next = e.clock.Now().Add(e.config.Rest)
 		}
-		next = e.unlessLocked(batch, earlier(next, e.nextClaim(batch)))
+		next = earlier(next, e.nextClaim(batch))
+		if e.foundLocked(batch, next) {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, e.lockedPause) // real time: a lock does not follow the clock
+			defer cancel()
+			next = e.clock.Now().Add(e.config.Poll)
+		}
 	}
 	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
 }
@@ -89,16 +95,15 @@ func (e *Engine[T, R]) nextClaim(last Batch[T]) time.Time {
 // firstLockedPause is the first pause after a claim that found only locked items.
 const firstLockedPause = 10 * time.Millisecond
 
-// unlessLocked returns when to claim again. Items that are due although a claim found none are locked by another
-// transaction, which may take long. The pauses before the next claims then double, up to Poll.
-func (e *Engine[T, R]) unlessLocked(last Batch[T], next time.Time) time.Time {
-	now := e.clock.Now()
-	if len(last.Items) > 0 || next.After(now) {
+// foundLocked reports whether items are due although a claim found none: another transaction locks them, maybe for
+// long. The pauses before the next claims then double.
+func (e *Engine[T, R]) foundLocked(last Batch[T], next time.Time) bool {
+	if len(last.Items) > 0 || next.After(e.clock.Now()) {
 		e.lockedPause = 0
-		return next
+		return false
 	}
-	e.lockedPause = min(max(2*e.lockedPause, firstLockedPause), e.config.Poll)
-	return now.Add(e.lockedPause)
+	e.lockedPause = min(max(2*e.lockedPause, firstLockedPause), e.config.Poll, maxPause)
+	return true
 }
 
 // accept adds claimed items to the queues of their keys, each when it may start.
