@@ -143,14 +143,14 @@ func (s *keySet) find(header jose.Header, now time.Time,
 	send func() relay.Attempt) (keys []jose.JSONWebKey, pending *fetch, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	age := now.Sub(s.fetchedAt)
+	age, tried := now.Sub(s.fetchedAt), now.Sub(s.triedAt) // negative if the clock was set back
 	if !s.fetchedAt.IsZero() && age < staleLifetime {
 		keys = s.keysFor(header)
 	}
-	if age < keyLifetime && len(keys) > 0 {
+	if age >= 0 && age < keyLifetime && len(keys) > 0 {
 		return keys, nil, false
 	}
-	if s.pending == nil && (s.triedAt.IsZero() || now.Sub(s.triedAt) >= fetchInterval) {
+	if s.pending == nil && (s.triedAt.IsZero() || tried < 0 || tried >= fetchInterval) {
 		s.triedAt, s.pending, ours = now, &fetch{done: make(chan struct{})}, true
 		go s.fetch(s.pending, send, now) // ends with the deadline of the sender
 	}
@@ -162,7 +162,7 @@ func (s *keySet) unavailable(now time.Time, cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &core.Error{Code: core.Unavailable, Cause: cause,
-		RetryAfter: max(fetchInterval-now.Sub(s.triedAt), time.Second),
+		RetryAfter: min(max(fetchInterval-now.Sub(s.triedAt), time.Second), fetchInterval),
 		Message:    "the hub does not have the key that verifies this request yet: resend it later"}
 }
 

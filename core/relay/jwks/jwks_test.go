@@ -217,6 +217,23 @@ func TestKeySetIsFetchedSeldom(t *testing.T) {
 	require.NoError(t, check("r2", next))
 }
 
+func TestClockSetBackDoesNotPreventAFetch(t *testing.T) {
+	source, clock := newIssuer(), &fixedClock{now: now}
+	v := New(source, clock)
+	check := func(kid string, key *rsa.PrivateKey) error {
+		return v.VerifyToken(t.Context(), sign(t, jose.RS256, key, kid, claims(func(c *jwt.Claims) {
+			c.NotBefore, c.IssuedAt = nil, nil
+		})), expected)
+	}
+	require.NoError(t, check("r1", rsaKey))
+	next := newRSAKey(2048)
+	source.update(func() { source.keys = []jose.JSONWebKey{{Key: next.Public(), KeyID: "r2"}} })
+	clock.now = clock.now.Add(-time.Hour)
+	_ = check("r2", next) // waits for the fetch
+	require.NoError(t, check("r2", next))
+	require.Equal(t, 2, source.asked)
+}
+
 // requireUnavailable fails unless the sender shall resend its request after a pause.
 func requireUnavailable(t *testing.T, pause time.Duration, err error) {
 	t.Helper()
