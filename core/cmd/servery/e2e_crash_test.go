@@ -29,7 +29,7 @@ func defaultKills() int {
 	return 3
 }
 
-// A killed hub starts again, except the last one, whose work another hub finishes.
+// A killed hub is restarted, except the last one, whose work another hub finishes.
 func TestKilledHubLosesNothing(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)

@@ -53,13 +53,16 @@ func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, bu
 		client: &http.Client{Timeout: waitTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 		hubs:   []string{hub}, accepted: map[string]string{}, unknown: map[string]int{}, refused: map[string]bool{},
 	}
+	db := hubtest.Connect(t, env["SERVERY_DATABASE_URL"], nil)
 	for range businesses {
-		who := newAPIClient(t, env)
+		tenant := hubtest.Business(t, db)
+		who := apiClient{business: int64(tenant.ID), authorization: tenant.Authorization}
 		subscribe(t, hub, who, sink.url+"/"+strconv.FormatInt(who.business, 10))
 		for n := range clientsPerBusiness {
 			l.clients = append(l.clients, &posClient{client: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
 		}
 	}
+	require.NoError(t, db.Close())
 	ctx, cancel := context.WithCancel(context.Background())
 	var posting sync.WaitGroup
 	for _, one := range l.clients {

@@ -94,8 +94,8 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // succeeds.
 type orderLoad struct {
 	client  *http.Client
-	pos     apiClient
-	channel string        // value of the Authorization header
+	pos     string        // value of the Authorization header
+	channel string        // the same, of the channel
 	done    chan struct{} // closed by stop
 	stop    func()
 
@@ -118,21 +118,23 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 	t.Helper()
 	k := &orderLoad{
 		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
-		pos:    newAPIClient(t, env), orders: map[int64]string{}, accepted: map[int64]int{},
+		orders: map[int64]string{}, accepted: map[int64]int{},
 	}
-	k.channel = newKey(t, env, k.pos.business, "channel").authorization
+	db := hubtest.Connect(t, env["SERVERY_DATABASE_URL"], nil)
+	tenant := hubtest.Business(t, db)
+	k.pos, k.channel = tenant.Authorization, hubtest.ChannelKey(t, db, tenant.ID, "")
+	require.NoError(t, db.Close())
 	k.setHubs(hubs...)
 	for _, event := range []string{"order_placed", "order_status_update"} {
-		response := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
+		response := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos,
 			map[string]any{"event_type": event, "url": sink.url + "/" + event, "retrial_interval_units": "seconds"})
 		require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 	}
-	response := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos.authorization,
+	response := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos,
 		`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
 	require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 	eventually(t, waitTimeout, func() error {
-		if got := hubtest.Call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization,
-			nil); got.Status != http.StatusOK {
+		if got := hubtest.Call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos, nil); got.Status != http.StatusOK {
 			return fmt.Errorf("the store is not there yet: %d", got.Status)
 		}
 		return nil
@@ -182,10 +184,8 @@ func (k *orderLoad) processOrders(n int) {
 		k.mu.Unlock()
 		for _, state := range orderStates {
 			var moved struct{ Status string }
-			if !k.retryUntilAccepted("PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID,
-				10)+"/status/",
-				k.pos.authorization,
-				`{"new_status":"`+state+`"}`, &moved) {
+			path := "/external/api/v1/orders/" + strconv.FormatInt(placed.OrderID, 10) + "/status/"
+			if !k.retryUntilAccepted("PUT", path, k.pos, `{"new_status":"`+state+`"}`, &moved) {
 				break
 			}
 			k.mu.Lock()
