@@ -29,7 +29,7 @@ func defaultLength() time.Duration {
 	if os.Getenv("CI") != "" {
 		return time.Minute
 	}
-	return 15 * time.Second
+	return 5 * time.Second
 }
 
 func TestChaos(t *testing.T) {
