@@ -70,6 +70,8 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 	$(GO) mod tidy -diff
 	$(GO) test -count=1 -run 'Architecture|Convention|SQL|Developer' ./core/cmd/servery
 	$(GO) test -count=1 -run 'OpenAPI' ./web
+	@dir=$$(mktemp -d) && $(GO) run ./core/cmd/servery plugin new tasty --dir $$dir/tasty --source $(CURDIR) >&2 && \
+	  (cd $$dir/tasty && GOPROXY=off GOWORK=off $(GO) vet ./...) && rm -r $$dir
 	@GO=$(GO) sh deploy/check/vulnerabilities.sh
 
 # The longest come first. With -short, random sequences are fewer.
@@ -85,7 +87,8 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
 	@$(TESTS) -p 3 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres ./core/pluginhost \
-	  ./core/cmd/servery-chaos ./adminui/reference ./...
+	  ./core/cmd/servery-chaos ./adminui/reference ./core/internal/devpg ./core/internal/compat ./plugins/plugintest \
+	  ./plugins/examples ./web ./core/webhook ./...
 
 .PHONY: quick
 quick: ## Run the tests of what changed, without those that start a hub or a browser

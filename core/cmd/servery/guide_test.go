@@ -59,6 +59,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	}
 }
 
+// A machine with Go and a checkout is sufficient: nothing is downloaded.
 func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	binary := builtBinary(t)
 	programs := t.TempDir()
@@ -71,10 +72,11 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
 	run.Env = slices.Concat(os.Environ(), env.List(),
 		[]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off",
-			"GOFLAGS=" + os.Getenv("GOFLAGS") + " -vet=off"}) // another test runs vet
+			"GOFLAGS=" + os.Getenv("GOFLAGS") + " -vet=off"}) // go vet checks the scaffold in this repository
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "still missing")
+	require.Contains(t, string(out), "ok    golden answers\n")
 
 	module := filepath.Join(run.Dir, "my-aggregator")
 	require.NoError(t, os.WriteFile(filepath.Join(module, "render.go"), []byte(samplesOf(t, "plugins", "go")), 0o600))
