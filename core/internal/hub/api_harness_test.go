@@ -40,12 +40,18 @@ type api struct {
 // recorded, and an expired lease would repeat the work.
 type steadyClock struct {
 	*clocktest.Clock
-	work  func() (*sql.Stmt, error)
-	moved atomic.Int64 // time moved while a lease was held, in nanoseconds
+	work    func() (*sql.Stmt, error)
+	longest time.Duration // that advanceToWork moves it at once
+	moved   atomic.Int64  // time moved while a lease was held, in nanoseconds
 }
 
-// withinLeases is shorter than every lease.
-const withinLeases = 10 * time.Second
+// withinLeases is shorter than every lease, and longestMove is shorter than that. With plugins, a move must not skip
+// their health checks.
+const (
+	withinLeases       = 10 * time.Second
+	longestMove        = 8 * time.Second
+	longestWithPlugins = 2 * time.Second
+)
 
 // Advance waits briefly for running work. Work that hangs, or waits for the end of its lease, needs the clock to move.
 func (c *steadyClock) Advance(d time.Duration) {
@@ -64,7 +70,7 @@ func (c *steadyClock) Advance(d time.Duration) {
 // clock by a step. Work may begin between the query and the move, so the move is short.
 func (c *steadyClock) advanceToWork(step time.Duration) {
 	if held, due, err := c.nextWork(); err == nil && !held && due.Valid {
-		step = max(step, min(due.Time.Sub(c.Now()), 2*time.Second))
+		step = max(step, min(due.Time.Sub(c.Now()), c.longest))
 	}
 	c.Advance(step)
 }
@@ -91,12 +97,14 @@ func newAPI(t *testing.T, change func(*Config)) *api {
 	t.Helper()
 	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
 	require.NoError(t, err)
-	return newPluginAPI(t, t.TempDir(), func(c *Config) {
+	a := newPluginAPI(t, t.TempDir(), func(c *Config) {
 		c.IngestPolicy.Vocabulary = vocabulary
 		if change != nil {
 			change(c)
 		}
 	})
+	a.clock.longest = longestMove
+	return a
 }
 
 // newPluginAPI creates a hub with the plugins of a directory.
@@ -132,7 +140,7 @@ func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
 	leases.SetMaxOpenConns(1) // tests ask often, so the statement is planned once
 	t.Cleanup(func() { _ = leases.Close() })
 	work := sync.OnceValues(func() (*sql.Stmt, error) { return leases.Prepare(nextWorkSQL) })
-	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, work: work}
+	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, work: work, longest: longestWithPlugins}
 }
 
 // start runs jobs and deliveries until the test ends.

@@ -78,7 +78,7 @@ func Await(within time.Duration, check func() error) error {
 		if err := check(); err == nil || began.After(end) {
 			return err
 		}
-		<-time.After(min(max(2*time.Since(began), 2*time.Millisecond), 200*time.Millisecond))
+		<-time.After(min(max(4*time.Since(began), 5*time.Millisecond), 200*time.Millisecond))
 	}
 }
 
