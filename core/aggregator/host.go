@@ -34,6 +34,7 @@ const (
 type Config struct {
 	Dir          string   // of the plugins, one directory each
 	Hidden       []string // directories that plugins cannot see
+	NoIsolation  bool     // plugins run without namespaces, for tests
 	Registry     Registry
 	Reports      Reports
 	Platforms    Platforms
@@ -85,9 +86,9 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	}
 	h.counts.entered = h.Wake
 	var err error
-	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
-		Observer: h.counts, Journal: h.journal, Watcher: config.Watcher, Tracer: config.Tracer, Log: config.Log,
-		Keep: h.keepValues})
+	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden,
+		NoIsolation: config.NoIsolation, Clock: config.Clock, Observer: h.counts, Journal: h.journal,
+		Watcher: config.Watcher, Tracer: config.Tracer, Log: config.Log, Keep: h.keepValues})
 	if err != nil {
 		return nil, err
 	}

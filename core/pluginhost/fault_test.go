@@ -114,7 +114,7 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 	ended := received(failed, &got)
 	s.waitUntil("the call has failed", func() bool {
 		if s.inState(Backoff)() { // the deadline of the call must not pass while processes end and start
-			s.clock.Advance(10 * time.Millisecond)
+			s.clock.Advance(50 * time.Millisecond)
 		}
 		return ended()
 	})
@@ -227,7 +227,7 @@ func TestLogBufferIsBounded(t *testing.T) {
 }
 
 func TestSharedMemoryCountsTowardsTheLimit(t *testing.T) {
-	s := newTestHostWith(t, Config{NoIsolation: true})
+	s := newTestHost(t)
 	s.ready("good")
 	first := s.status().PID
 	_, err := s.check(t.Context(), "share", "")

@@ -32,7 +32,7 @@ func TestLogLineWithNonStringMessageIsKept(t *testing.T) {
 }
 
 func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
-	s := newTestHost(t)
+	s := newIsolatedHost(t)
 	s.ready("good")
 	first := s.status().PID
 	stopped := s.checkAsync("stop", "")
@@ -48,7 +48,7 @@ func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
 }
 
 func TestSuspendedPluginDoesNotBlockHostShutdown(t *testing.T) {
-	s := newTestHost(t)
+	s := newIsolatedHost(t)
 	s.ready("good")
 	s.signal(syscall.SIGSTOP)
 }
@@ -56,7 +56,7 @@ func TestSuspendedPluginDoesNotBlockHostShutdown(t *testing.T) {
 func TestHostShutdownKillsAStartingPlugin(t *testing.T) {
 	for _, mode := range []string{"mute", "stopped", "deaf"} {
 		t.Run(mode, func(t *testing.T) {
-			s := newTestHost(t)
+			s := newIsolatedHost(t)
 			s.install(mode)
 			s.Start("hostile")
 			want := Starting
@@ -96,7 +96,7 @@ func TestPluginStartErrorsAreExplained(t *testing.T) {
 		"panics":       "with the log: panic: there is no table",
 	} {
 		t.Run(mode, func(t *testing.T) {
-			s := newTestHost(t)
+			s := newIsolatedHost(t)
 			s.install(mode)
 			s.Start("hostile")
 			s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
@@ -293,7 +293,7 @@ func TestRenamedPluginCopyIsNotInstalled(t *testing.T) {
 }
 
 func TestPluginMemoryIsLimited(t *testing.T) {
-	s := newTestHost(t)
+	s := newIsolatedHost(t)
 	s.ready("good")
 	call := s.checkAsync("eat", "")
 	var got asyncResult

@@ -40,7 +40,8 @@ func (l *hubLog) String() string {
 func newLoggedHost(t *testing.T) (*testHost, *testJournal, *hubLog) {
 	t.Helper()
 	log, journal := &hubLog{}, &testJournal{}
-	return newTestHostWith(t, Config{Journal: journal, Log: slog.New(slog.NewJSONHandler(log, nil))}), journal, log
+	config := Config{NoIsolation: true, Journal: journal, Log: slog.New(slog.NewJSONHandler(log, nil))}
+	return newTestHostWith(t, config), journal, log
 }
 
 // requireMasked fails if personal data is in the log of the hub, or in the faults or the log of the plugin.

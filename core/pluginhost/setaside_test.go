@@ -66,7 +66,7 @@ func (j *testJournal) retry() {
 func newJournalHost(t *testing.T) (*testHost, *testJournal) {
 	t.Helper()
 	journal := &testJournal{}
-	return newTestHostWith(t, Config{Journal: journal}), journal
+	return newTestHostWith(t, Config{NoIsolation: true, Journal: journal}), journal
 }
 
 // serves waits until the plugin serves after a number of starts.
@@ -176,7 +176,7 @@ func TestPoisonMenuIsNotRetried(t *testing.T) {
 	ended := received(failed, &got)
 	s.waitUntil("the call has failed", func() bool {
 		if s.inState(Backoff)() { // the deadline of the call must not pass while processes end and start
-			s.clock.Advance(10 * time.Millisecond)
+			s.clock.Advance(50 * time.Millisecond)
 		}
 		return ended()
 	})
@@ -227,7 +227,7 @@ func TestSharedSetAsideRequestIsNotCalled(t *testing.T) {
 	require.True(t, IsSetAside(s.crash("soup")))
 	aside := journal.requests()[0].Request
 
-	other := newTestHostWith(t, Config{Journal: journal})
+	other := newTestHostWith(t, Config{NoIsolation: true, Journal: journal})
 	other.ready("good")
 	aside.Build = other.supervisor("hostile").current.installed.manifestDigest
 	journal.aside[0].Request = aside

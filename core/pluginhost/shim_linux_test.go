@@ -19,9 +19,9 @@ import (
 
 // inBothModes runs a test without namespaces, and with them if the system allows that.
 func inBothModes(t *testing.T, test func(t *testing.T, s *testHost)) {
-	t.Run("plain", func(t *testing.T) { test(t, newTestHostWith(t, Config{NoIsolation: true})) })
+	t.Run("plain", func(t *testing.T) { test(t, newTestHost(t)) })
 	t.Run("isolated", func(t *testing.T) {
-		s := newTestHost(t)
+		s := newIsolatedHost(t)
 		if why := s.Isolation(); why != "" {
 			t.Skipf("no namespaces here: %s", why)
 		}
@@ -123,7 +123,7 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 	if !countsTasksByNamespace() {
 		t.Skip("the kernel counts the processes of a user in all namespaces")
 	}
-	s := newTestHost(t)
+	s := newIsolatedHost(t)
 	if why := s.Isolation(); why != "" {
 		t.Skipf("no namespaces here: %s", why)
 	}
@@ -151,7 +151,7 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 func TestPluginsOfOrdinaryUsersEndFirstWithoutMemory(t *testing.T) {
 	uid := testUsers()[len(testUsers())-1]
 	for _, mode := range [][]string{{"plain"}, {}} {
-		s := newTestHost(t)
+		s := newIsolatedHost(t)
 		_, plugin := s.startHub(uid, s.makeReadable(uid, "good"), mode...)
 		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", plugin))
 		require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 	for _, uid := range testUsers() {
 		for _, mode := range [][]string{{"plain"}, {}} {
 			t.Run(fmt.Sprintf("uid %d %v", uid, mode), func(t *testing.T) {
-				s := newTestHost(t)
+				s := newIsolatedHost(t)
 				temp := s.makeReadable(uid, "leaves-a-child")
 				hub, plugin := s.startHub(uid, temp, mode...)
 				below := descendants(hub.Process.Pid)
@@ -301,7 +301,7 @@ func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 }
 
 func TestUnisolatedPluginHasNoNewPrivileges(t *testing.T) {
-	s := newTestHostWith(t, Config{NoIsolation: true})
+	s := newTestHost(t)
 	s.ready("good")
 	text, err := s.check(t.Context(), "read", "/proc/self/status")
 	require.NoError(t, err)
@@ -329,7 +329,7 @@ func TestPluginInheritsNoHubVariables(t *testing.T) {
 }
 
 func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
-	s := newTestHostWith(t, Config{NoIsolation: true})
+	s := newTestHost(t)
 	s.ready("leaves-a-child")
 	below := s.descendants()
 	shim := s.supervisor("hostile").current.process.cmd.Process.Pid

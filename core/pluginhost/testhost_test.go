@@ -35,7 +35,14 @@ type testHost struct {
 	seenStates []State
 }
 
+// newTestHost returns a host whose plugins start faster, without namespaces.
 func newTestHost(t *testing.T) *testHost {
+	t.Helper()
+	return newTestHostWith(t, Config{NoIsolation: true})
+}
+
+// newIsolatedHost returns a host whose plugins have namespaces if the system allows that.
+func newIsolatedHost(t *testing.T) *testHost {
 	t.Helper()
 	return newTestHostWith(t, Config{})
 }
@@ -145,7 +152,7 @@ func (s *testHost) advanceUntil(what string, holds func() bool) {
 			return true
 		}
 		if !s.processEnding() {
-			s.clock.Advance(10 * time.Millisecond)
+			s.clock.Advance(50 * time.Millisecond)
 		}
 		return holds()
 	}, 2*time.Minute, 2*time.Millisecond, what)

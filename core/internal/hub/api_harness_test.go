@@ -119,7 +119,7 @@ func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 	change(&config)
 	db, clock := newDatabase(t)
 	host, metrics, err := OpenPlugins(t.Context(),
-		PluginsConfig{Dir: dir, Tracer: config.Tracer, Log: hubtest.Logger()}, db)
+		PluginsConfig{Dir: dir, NoIsolation: true, Tracer: config.Tracer, Log: hubtest.Logger()}, db)
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
 	aggregator.AwaitSettled(t.Context(), host.Host, time.Minute) // a busy machine starts them slowly

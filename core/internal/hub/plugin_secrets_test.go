@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/internal/plugindir"
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 func TestTestStartOfPluginSeesNoSecrets(t *testing.T) {
@@ -20,7 +21,11 @@ func TestTestStartOfPluginSeesNoSecrets(t *testing.T) {
 	settings := fmt.Sprintf(`{"read":%q}`, secret)
 	installtest.Plugin(t, built, "curious", "../installtest/testdata/curious")
 	d := newMenuClientAt(t, newPluginAPI(t, t.TempDir(), unlimited))
-	if why := d.hub.config.Host.Isolation(); why != "" {
+	host, err := pluginhost.Open(pluginhost.Config{Dir: t.TempDir()})
+	require.NoError(t, err)
+	why := host.Isolation()
+	host.Close()
+	if why != "" {
 		t.Skipf("no namespaces here: %s", why)
 	}
 	d.platform("first", "curious", settings)

@@ -47,17 +47,19 @@ func (m *PluginMetrics) PluginEntered(plugin string, state pluginhost.State) {
 
 // PluginsConfig selects the plugins of a hub.
 type PluginsConfig struct {
-	Dir    string
-	Hidden []string // directories that plugins cannot see
-	Tracer *core.Tracer
-	Log    *slog.Logger
+	Dir         string
+	Hidden      []string // directories that plugins cannot see
+	NoIsolation bool     // plugins run without namespaces, for tests
+	Tracer      *core.Tracer
+	Log         *slog.Logger
 }
 
 // OpenPlugins starts the plugins in a directory.
 func OpenPlugins(ctx context.Context, c PluginsConfig, db *postgres.DB) (*aggregator.Host, *PluginMetrics, error) {
 	metrics, stored := newPluginMetrics(), calls.NewPlugins(db)
 	host, err := aggregator.Open(ctx, aggregator.Config{
-		Dir: c.Dir, Hidden: c.Hidden, Registry: stored, Reports: stored, Platforms: platforms.New(db),
+		Dir: c.Dir, Hidden: c.Hidden, NoIsolation: c.NoIsolation,
+		Registry: stored, Reports: stored, Platforms: platforms.New(db),
 		Availability: availability.New(db), Observer: metrics, Clock: db.Clock(),
 		Watcher: plugintap.Watcher{Dir: c.Dir, Log: c.Log}, Tracer: c.Tracer, Log: c.Log,
 	})
