@@ -131,7 +131,7 @@ func (c pluginSource) install(ctx context.Context, out output, upgrade bool, res
 		case c.JSON:
 			return errors.Join(out.show(true, desired, ""), err)
 		case c.Wait && err == nil:
-			fmt.Fprintf(out.stdout, "it is ready in %d running hubs\n", len(desired.Hubs))
+			fmt.Fprint(out.stdout, "it is ", plugindir.Readiness(desired.Hubs))
 		}
 		return err
 	})

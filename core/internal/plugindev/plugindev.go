@@ -71,12 +71,19 @@ func Run(ctx context.Context, c Config) error {
 	changes := newSources(c.Source)
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
+	unread := "" // the last error about the sources
 	for {
 		changed, err := changes.changed()
-		if err != nil {
+		switch {
+		case err != nil && changes.built == nil:
 			return err
-		}
-		if changed {
+		case err != nil: // such as while other sources are checked out
+			if err.Error() != unread {
+				s.say("%v\n%s\n", err, s.kept())
+			}
+			unread = err.Error()
+		case changed:
+			unread = ""
 			if err := s.update(ctx); err != nil && ctx.Err() == nil {
 				s.say("%v\n%s\n", err, s.kept())
 			}
@@ -177,7 +184,7 @@ func (s *session) install(ctx context.Context, dir string) error {
 		_ = os.RemoveAll(s.good)
 	}
 	s.good = dir
-	s.say("plugin %s %s is ready in %d running hubs\n", desired.ID, desired.Installed, len(hubs))
+	s.say("plugin %s %s is %s", desired.ID, desired.Installed, plugindir.Readiness(hubs))
 	return nil
 }
 

@@ -69,8 +69,8 @@ func notReady(p Desired, hubs []console.PluginHub) (problems []string) {
 		switch {
 		case h.State == "":
 			problem = "it does not have the plugin: install it in the SERVERY_PLUGIN_DIR of that hub too"
-		case h.Build == p.build && state == pluginhost.Ready:
-			continue
+		case h.Build == p.build && (state == pluginhost.Ready || state == pluginhost.Degraded):
+			continue // a hub calls a degraded plugin, too
 		case h.Build != p.build && (state == pluginhost.Ready || state == pluginhost.Degraded):
 			problem = "another build is " + h.State + " there"
 		default:
@@ -86,6 +86,17 @@ func notReady(p Desired, hubs []console.PluginHub) (problems []string) {
 		problems = []string{"no running hub reports it: start one with this database and this SERVERY_PLUGIN_DIR"}
 	}
 	return problems
+}
+
+// Readiness says in how many hubs a build is ready, and why it is degraded in some.
+func Readiness(hubs []Hub) string {
+	text := fmt.Sprintf("ready in %d running hubs\n", len(hubs))
+	for _, h := range hubs {
+		if h.State == pluginhost.Degraded {
+			text += fmt.Sprintf("hub %s: it is degraded: %s\n", h.Hub, h.Reason)
+		}
+	}
+	return text
 }
 
 // RejectedBy reports whether a hub did not take the installed build while AwaitReady waited. That hub failed to start

@@ -43,13 +43,22 @@ func TestReadinessOfAPluginInRunningHubs(t *testing.T) {
 		"not started": {[]console.PluginHub{report(first, "tasty", "old", pluginhost.Backoff, "it has no disk")},
 			on(first, "version 2.0.0 is backoff since 2026-11-21T09:30:00Z: it has no disk")},
 		"degraded": {[]console.PluginHub{report(first, "tasty", "new", pluginhost.Degraded, "the cache is cold")},
-			on(first, "version 2.0.0 is degraded since 2026-11-21T09:30:00Z: the cache is cold")},
+			nil},
+		"another build degraded": {[]console.PluginHub{
+			report(first, "tasty", "old", pluginhost.Degraded, "the cache is cold")},
+			on(first, "another build is degraded there: the cache is cold")},
 		"quarantined": {[]console.PluginHub{report(first, "tasty", "", pluginhost.Quarantined, "it exited (7)"), report(
 			second, "tasty", "new", pluginhost.Ready, "")},
 			on(first, "version 2.0.0 is quarantined since 2026-11-21T09:30:00Z: it exited (7)")},
 	} {
 		require.Equal(t, c.want, notReady(Desired{ID: "tasty", build: "new"}, hubsOf("tasty", c.reports)), name)
 	}
+}
+
+func TestReadinessHasReasonsOfDegradedPlugins(t *testing.T) {
+	hub := Hub{Hub: core.ID{1}, State: pluginhost.Degraded, Reason: "the cache is cold"}
+	require.Equal(t, "ready in 2 running hubs\nhub "+hub.Hub.String()+": it is degraded: the cache is cold\n",
+		Readiness([]Hub{hub, {State: pluginhost.Ready}}))
 }
 
 func TestHubThatKeepsAnotherBuildRejectsTheInstalled(t *testing.T) {
