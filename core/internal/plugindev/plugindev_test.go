@@ -1,6 +1,7 @@
 package plugindev
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -63,14 +64,49 @@ func TestSourcesChangeOnceTheyAreWritten(t *testing.T) {
 	write("main.go", "package main // longer")
 	require.False(t, changed(), "it may still be written")
 	require.True(t, changed())
-	for _, name := range []string{"main_test.go", "testdata/x.go", ".git/y.go", "notes.md"} {
+	for _, name := range []string{"main_test.go", "testdata/x.go", ".git/y.go", ".main.go.swp", "main.go~"} {
 		write(name, "package main")
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), nil, 0o700))
 	require.False(t, changed())
 	require.False(t, changed())
 	write("orders/read.go", "package orders")
 	require.False(t, changed())
 	require.True(t, changed())
+	write("schema.json", "{}") // can be embedded
+	require.False(t, changed())
+	require.True(t, changed())
+}
+
+func TestSourcesCanBeAbsentForAMoment(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "main.go")
+	broken := func() { require.NoError(t, os.WriteFile(source, []byte("package"), 0o600)) }
+	broken()
+	ctx, cancel := context.WithCancel(t.Context())
+	text, out := io.Pipe()
+	said := bufio.NewScanner(text)
+	next := func(what string) {
+		for said.Scan() {
+			if strings.Contains(said.Text(), what) {
+				return
+			}
+		}
+		t.Error("the command ended before it said " + what)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, Config{Source: dir, Out: out})
+		_ = out.Close()
+	}()
+	next("building " + dir)
+	require.NoError(t, os.Remove(source))
+	next("has no Go files")
+	broken()
+	next("building " + dir)
+	cancel()
+	_, _ = io.Copy(io.Discard, text)
+	require.NoError(t, <-ended)
 }
 
 func TestCallsAreFormattedWithinBounds(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // maxSources bounds the files that are watched.
 const maxSources = 5000
 
-// sources notices changes of the Go files below a directory.
+// sources notices changes of the files below a directory, which a Go file can embed.
 type sources struct {
 	dir     string
 	built   map[string]stamp // nil: nothing was built
@@ -46,7 +46,7 @@ func (s *sources) changed() (bool, error) {
 }
 
 func (s *sources) read() (map[string]stamp, error) {
-	seen := map[string]stamp{}
+	seen, hasGo := map[string]stamp{}, false
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if path != s.dir && errors.Is(err, fs.ErrNotExist) {
@@ -61,16 +61,18 @@ func (s *sources) read() (map[string]stamp, error) {
 		case !entry.Type().IsRegular() || !isSource(name):
 			return nil
 		}
+		isGo := strings.HasSuffix(name, ".go")
+		hasGo = hasGo || isGo
 		info, err := entry.Info()
-		if err != nil {
-			return nil // it was deleted meanwhile
+		if err != nil || !isGo && info.Mode()&0o111 != 0 {
+			return nil // it was deleted meanwhile, or is a program
 		}
 		if seen[path] = (stamp{info.ModTime(), info.Size()}); len(seen) > maxSources {
-			return fmt.Errorf("%s has more than %d Go files: select the directory of the plugin", s.dir, maxSources)
+			return fmt.Errorf("%s has more than %d files: select the directory of the plugin", s.dir, maxSources)
 		}
 		return nil
 	})
-	if err == nil && len(seen) == 0 {
+	if err == nil && !hasGo {
 		err = fmt.Errorf("%s has no Go files", s.dir)
 	}
 	return seen, err
@@ -81,9 +83,9 @@ func isSkipped(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor"
 }
 
+// isSource reports whether a file can be a part of the program. Editors write hidden and backup files beside others.
 func isSource(name string) bool {
-	return name == "go.mod" || name == "go.sum" ||
-		strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
+	return !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") && !strings.HasSuffix(name, "_test.go")
 }
 
 // IsLocal reports whether a database is on this machine: the private one, at a loopback address, or at a Unix socket.
