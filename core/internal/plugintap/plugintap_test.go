@@ -43,6 +43,26 @@ func TestWatchedCallsArriveMasked(t *testing.T) {
 	require.Nil(t, watcher.Watch("tasty"))
 }
 
+func TestEndedCommandGetsNoMessages(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "tasty"), 0o755))
+	l, err := Listen(dir, "tasty")
+	require.NoError(t, err)
+	watch := Watcher{Dir: dir, Log: slog.New(slog.DiscardHandler)}.Watch("tasty")
+	watch.Logged("a line")
+	<-l.Records
+	l.Close()
+	failed := &watch.(*stream).failed
+	require.Eventually(t, func() bool {
+		watch.Logged("a line")
+		return failed.Load()
+	}, 10*time.Second, time.Millisecond)
+	call := &pluginhost.WatchedCall{Method: "Orders.Translate"}
+	watch.Sent(call, false, &pb.TranslateRequest{})
+	require.Nil(t, call.Detail)
+	watch.Close()
+}
+
 func TestOnlyLoopbackListenersAreCalled(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tasty"), 0o755))

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -45,18 +46,20 @@ type stream struct {
 	records chan Record
 	lost    int
 	closed  bool
+
+	failed atomic.Bool // the command has ended
 }
 
 // send sends records until the stream is closed. After an error it drops them.
 func (s *stream) send() {
-	encoder, failed := json.NewEncoder(s.conn), false
+	encoder := json.NewEncoder(s.conn)
 	for record := range s.records {
-		if failed {
+		if s.failed.Load() {
 			continue
 		}
 		_ = s.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if encoder.Encode(record) != nil {
-			failed = true
+			s.failed.Store(true)
 			_ = s.conn.Close()
 		}
 	}
@@ -87,6 +90,9 @@ const maxMessages = 256 << 10
 
 // Sent keeps a message, masked.
 func (s *stream) Sent(call *pluginhost.WatchedCall, reply bool, message proto.Message) {
+	if s.failed.Load() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock() // both directions of a stream can send at the same time
 	kept, _ := call.Detail.(*messages)
