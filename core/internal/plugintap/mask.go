@@ -36,6 +36,9 @@ var persons = set("customer rider recipient contact courier driver user guest co
 // nameParts are words that make a name personal, such as first_name.
 var nameParts = set("first last full middle given family")
 
+// bodies are the fields of the protocol that hold a whole body, or a part of one.
+var bodies = set("body pages content text")
+
 func words(lists map[string]string) map[string]string {
 	byWord := map[string]string{}
 	for kind, list := range lists {
@@ -125,6 +128,12 @@ func maskValue(value any, name, parent string) any {
 	kind := maskOf(name, parent)
 	switch value := value.(type) {
 	case map[string]any:
+		field, _ := value["name"].(string)
+		for _, member := range []string{"value", "text"} { // of a field of a form, or a part
+			if text, is := value[member].(string); is && kind == "" {
+				value[member] = maskField(field, text)
+			}
+		}
 		for _, member := range slices.Collect(maps.Keys(value)) {
 			if kind != "" {
 				value[member] = maskAll(value[member], kind)
@@ -145,7 +154,7 @@ func maskValue(value any, name, parent string) any {
 		if name == "base64" {
 			return unreadable
 		}
-		if name == "body" {
+		if bodies[name] {
 			return MaskBody(value)
 		}
 		return sdk.MaskPersonal(value)

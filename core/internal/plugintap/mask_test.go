@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 func TestPersonalValuesAreMaskedInEveryFormat(t *testing.T) {
@@ -32,6 +36,25 @@ func TestPersonalValuesAreMaskedInEveryFormat(t *testing.T) {
 		require.Contains(t, masked, c.masked, name)
 		require.NotContains(t, masked, unreadable, name)
 	}
+}
+
+func TestPagesFormsAndPartsAreMasked(t *testing.T) {
+	page := []byte(`<customer><name>Jane Roe</name></customer>`)
+	for name, message := range map[string]proto.Message{
+		"pages": &pb.Response{Pages: [][]byte{page}},
+		"form":  &pb.Step{Form: []*pb.FormField{{Name: "customer_name", Value: "Jane Roe"}}},
+		"field": &pb.Step{Parts: []*pb.Part{{Name: "customer_name", Text: "Jane Roe"}}},
+		"parts": &pb.Step{Parts: []*pb.Part{{Name: "a", Content: page}, {Name: "b", Text: string(page)}}},
+	} {
+		text, err := sdk.ToJSON(message)
+		require.NoError(t, err)
+		masked := string(MaskJSON(text))
+		require.NotContains(t, masked, "Jane", name)
+		require.Contains(t, masked, "[name]", name)
+	}
+	address := `{"address":[{"name":"city","value":"Elm Town"}],"customer":{"name":"Jane Roe","value":"1"}}`
+	require.NotContains(t, string(MaskJSON([]byte(address))), "Jane")
+	require.NotContains(t, string(MaskJSON([]byte(address))), "Elm")
 }
 
 func TestBrokenBodiesAreNotShown(t *testing.T) {
