@@ -179,6 +179,17 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	})
 }
 
+func TestTaxSentTwiceStaysInactive(t *testing.T) {
+	tax := func(value, rest string) string {
+		return `{"code":"CGST_P","title":"GST","structure":{"value":` + value + `}` + rest + `}`
+	}
+	runEffects(t, []effectRow{{"a tax", []string{"M " + two,
+		`M {"taxes":[` + tax("5", `,"item_ref_ids":["tea"]`) + `]}`,
+		`M {"taxes":[` + tax("5", `,"active":false`) + `,` + tax("5", "") + `,` +
+			tax("9", `,"active":false,"item_ref_ids":["tea"]`) + `]}`},
+		func(t *testing.T, h *memoryDB, _ Plan) { require.Equal(t, []string{"tea"}, h.taxed("CGST_P 9")) }}})
+}
+
 func TestObjectSentTwiceNeedsOneTitle(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"a tax", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":5},` +

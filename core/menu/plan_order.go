@@ -136,6 +136,9 @@ func activations[T, R any, P object[T]](records *recordSet[R], submitted []Submi
 		o := &submitted[i].Object
 		if s := records.byKey[P(o).identity()]; s != nil {
 			active := records.ref(&s.record).Active
+			if before, twice := later[s]; twice {
+				active = before
+			}
 			activate(new(bool), &active, sent(o), flush)
 			later[s] = active
 		}
