@@ -447,7 +447,7 @@ type GetRevisionQuery struct {
 	Offset int64 // Number of differences to skip
 }
 
-// HeadersInput: Headers for every delivery, such as your own token
+// HeadersInput: At most 32 headers for every delivery, such as your own token
 type HeadersInput = map[string]string
 
 // Image is described in the API reference.
