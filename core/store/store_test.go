@@ -141,7 +141,7 @@ func TestBlankPlatformsAndLanguagesAreDropped(t *testing.T) {
 	}, submitted.Warnings)
 }
 
-func TestErrorInAPlatformListHasTheSentIndex(t *testing.T) {
+func TestErrorInPlatformsHasTheSentIndex(t *testing.T) {
 	_, err := Decode([]byte(one(`"excluded_platforms":["web","","` + strings.Repeat("x", 256) + `"]`)))
 	require.ErrorContains(t, err, "excluded_platforms[2] must be at most 255")
 }

@@ -10,7 +10,7 @@ import (
 
 type pluginTest struct {
 	pluginProgram
-	Golden string `placeholder:"DIR" help:"Directory of NAME.input.json, by default testdata beside or above the program."`
+	Golden string `placeholder:"DIR" help:"Directory of NAME.input.json, else testdata beside or above the program."`
 	JSON   bool   `help:"Print one line of JSON for each check."`
 }
 
