@@ -92,7 +92,7 @@ func notReady(p Desired, hubs []console.PluginHub) (problems []string) {
 func Readiness(hubs []Hub) string {
 	text := fmt.Sprintf("ready in %d running hubs\n", len(hubs))
 	for _, h := range hubs {
-		if h.State == pluginhost.Degraded {
+		if h.State == string(pluginhost.Degraded) {
 			text += fmt.Sprintf("hub %s: it is degraded: %s\n", h.Hub, h.Reason)
 		}
 	}

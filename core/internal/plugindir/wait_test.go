@@ -56,9 +56,9 @@ func TestReadinessOfAPluginInRunningHubs(t *testing.T) {
 }
 
 func TestReadinessHasReasonsOfDegradedPlugins(t *testing.T) {
-	hub := Hub{Hub: core.ID{1}, State: pluginhost.Degraded, Reason: "the cache is cold"}
+	hub := Hub{Hub: core.ID{1}, State: string(pluginhost.Degraded), Reason: "the cache is cold"}
 	require.Equal(t, "ready in 2 running hubs\nhub "+hub.Hub.String()+": it is degraded: the cache is cold\n",
-		Readiness([]Hub{hub, {State: pluginhost.Ready}}))
+		Readiness([]Hub{hub, {State: string(pluginhost.Ready)}}))
 }
 
 func TestHubThatKeepsAnotherBuildRejectsTheInstalled(t *testing.T) {
