@@ -54,18 +54,6 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 	require.GreaterOrEqual(t, guides, 10)
 }
 
-func TestGuideMarkdownIsFullyRendered(t *testing.T) {
-	files, err := filepath.Glob("guides/*.md")
-	require.NoError(t, err)
-	for _, file := range files {
-		_, page := get(t, app(t), "/docs/"+strings.TrimSuffix(filepath.Base(file), ".md"))
-		plain := regexp.MustCompile(`(?s)<pre[^>]*>.*?</pre>|<code>.*?</code>`).ReplaceAllString(page, "")
-		for _, left := range []string{"](", "```", "<p>#", "**", "{retry_"} {
-			require.NotContains(t, plain, left, file)
-		}
-	}
-}
-
 // sampleOf returns the code sample of a guide in a language.
 func sampleOf(t *testing.T, guide, language string) string {
 	t.Helper()
