@@ -29,7 +29,7 @@ func TestOrderPageSendsActionsAndShowsTheirResult(t *testing.T) {
 			chromedp.Click(chromedp.CSS(form+`button[type=submit]`)))
 	}
 	page.Do(t, click("Delay the order"), chromedp.WaitVisible(chromedp.CSS(form+`[name="parameter-minutes"]`)))
-	for _, view := range browsertest.Views() {
+	for _, view := range browsertest.TwoViews() {
 		page.SetView(t, view)
 		page.Check(t)
 		page.Screenshot(t, "order-action-"+view.Name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +89,9 @@ func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 	browser.SetCookies(t, base, signedInClient(t, base, email).Jar.Cookies(at))
 }
 
+// emptyKinds are an empty page of each kind: the overview, the business, a list, cards, and forms.
+var emptyKinds = []string{"", "business", "business-orders", "plugins", "business-settings"}
+
 func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
 	full, bare, broken := fullHub(), emptyHub(), fullHub()
@@ -96,7 +100,7 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	fullBase, bareBase, brokenBase := serveConsole(t, full), serveConsole(t, bare), serveConsole(t, broken)
 	signIn(t, browser, fullBase, "sam@example.com") // cookies ignore the port
 	broken.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
-	views := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]} // both widths, both colour schemes
+	views := browsertest.TwoViews()
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
@@ -116,9 +120,15 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 					page.CheckViews(t, "console-"+hub.name+"-"+name, views...)
 					return
 				}
-				// Less than the full page, except for a text: axe checks that of one view.
+				// Less than the full page, except for a text: axe checks that of some pages, in one view.
 				page.SetView(t, views[1])
 				page.CheckLayout(t)
+				if hub.name == "empty" && !slices.Contains(emptyKinds, name) {
+					page.SetView(t, views[0])
+					page.CheckLayout(t)
+					page.Close()
+					return
+				}
 				page.CheckViews(t, "console-"+hub.name+"-"+name, views[0])
 			})
 		}
@@ -137,7 +147,7 @@ func TestSignInPagesPassBrowserChecks(t *testing.T) {
 		"welcome": base + shell.WelcomePath + "?link=x", "provider": providerBase + shell.SignInPath} {
 		t.Run(name, func(t *testing.T) {
 			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name,
-				browsertest.Views()...)
+				browsertest.TwoViews()...)
 		})
 	}
 	t.Run("signed in without JavaScript", func(t *testing.T) {

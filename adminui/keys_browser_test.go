@@ -72,7 +72,7 @@ func TestKeyboardHelpIsAccessibleAndCanBeOff(t *testing.T) {
 	const isOpen = `document.querySelector("#keys").open`
 	press(t, page, "", "?")
 	page.Wait(t, isOpen)
-	for _, view := range browsertest.Views() {
+	for _, view := range browsertest.TwoViews() {
 		page.SetView(t, view)
 		page.Check(t)
 		page.Screenshot(t, "keys-help-"+view.Name)

@@ -37,6 +37,9 @@ func Views() []View {
 	}
 }
 
+// TwoViews returns a view of each width, in different colour schemes. Few rules of axe depend on both.
+func TwoViews() []View { return []View{Views()[0], Views()[3]} }
+
 // Step is a browser action, such as chromedp.Click(chromedp.CSS("a")).
 type Step = chromedp.Action[chromedp.Void]
 
