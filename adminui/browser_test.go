@@ -69,7 +69,7 @@ func serveConsole(t *testing.T, f *fake) string {
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
 	app.Get(sessionPath, func(c *fiber.Ctx) error {
 		token, err := newAccounts(f).SignInByProvider(c.UserContext(), c.Query("email"), "")
-		shell.SetSession(c, token)
+		shell.SessionCookie.Set(c, token, access.SessionLifetime)
 		return err
 	})
 	c.Mount(app)
