@@ -79,7 +79,7 @@ func UnboundedAmounts() json.Options {
 
 // MarshalJSONTo writes the amount as a JSON number.
 func (a Amount) MarshalJSONTo(e *jsontext.Encoder) error {
-	return e.WriteValue(jsontext.Value(a.String()))
+	return e.WriteValue(a.AppendTo(e.AvailableBuffer()))
 }
 
 // MarshalJSON writes the amount as a JSON number, for encoding/json.

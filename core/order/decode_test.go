@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
@@ -200,7 +201,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		relay, err := Place(draft, PricingContext{Currency: "USD"}, 1, time.Unix(0, 0))
 		if err == nil {
-			body, failure := relay.AppendTo(nil)
+			body, failure := json.Marshal(&relay)
 			if failure == nil {
 				_, failure = ReadRelay(body)
 			}

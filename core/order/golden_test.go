@@ -99,7 +99,7 @@ func TestOrdersMatchGoldenFiles(t *testing.T) {
 			require.NoError(t, err)
 			relay, err := Place(draft, cafe(), id, noon)
 			require.NoError(t, err)
-			written, err := relay.AppendTo(nil)
+			written, err := json.Marshal(&relay)
 			require.NoError(t, err)
 			eventtest.Check(t, core.OrderPlaced, written)
 			requireGolden(t, strings.Replace(file, ".order.", ".placed.", 1), written)

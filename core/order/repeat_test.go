@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
@@ -30,7 +31,7 @@ func TestDifferencesOfRepeatedOrdersAreShort(t *testing.T) {
 		Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, Currency: "USD"}, 7,
 		time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))
 	require.NoError(t, err)
-	stored, err := placed.AppendTo(nil)
+	stored, err := json.Marshal(&placed)
 	require.NoError(t, err)
 	placed, err = ReadRelay(stored)
 	require.NoError(t, err)

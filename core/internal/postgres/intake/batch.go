@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
@@ -113,7 +114,7 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 	if err != nil {
 		return nil, err
 	}
-	body, err := relay.AppendTo(make([]byte, 0, 4096))
+	body, err := json.Marshal(&relay)
 	if err != nil {
 		return nil, fmt.Errorf("writing an order: %w", err)
 	}
