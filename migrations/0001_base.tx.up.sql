@@ -62,10 +62,11 @@ CREATE TABLE seal_check (
 );
 
 -- The number of times that the clock of the database was set. The first replica that notices it moves the due times
--- for all.
+-- for all. A replica that is behind read_at, the last time that one read since, was paused itself.
 CREATE TABLE clock_epoch (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    epoch    bigint NOT NULL
+    epoch    bigint NOT NULL,
+    read_at  timestamptz
 );
 INSERT INTO clock_epoch (epoch) VALUES (1);
 

@@ -147,34 +147,35 @@ func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 	return off, nil
 }
 
-// applyStep moves the due times if the clock was set, unless another replica has already done so.
+// applyStep moves the due times, unless another replica has done so or only this machine was paused.
 func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 	known := db.time.epoch.Load()
-	wasSet, lock := off.Abs() > minStep && known != 0, ""
-	if wasSet {
-		lock = " FOR UPDATE"
-	}
+	wasSet := off.Abs() > minStep && known != 0
 	var epoch int64
 	if !wasSet && time.Since(db.time.steppedBackAt) >= staleClockPeriod {
-		if err := db.bun.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`).Scan(&epoch); err != nil {
+		read := queries.With("read_clock", Args{"follows": known != 0, "now": db.clock.Now()})
+		if err := db.bun.QueryRowContext(ctx, read).Scan(&epoch); err != nil {
 			return fmt.Errorf("reading the clock epoch: %w", err)
 		}
 		db.time.epoch.Store(epoch)
 		return nil
 	}
 	err := db.InTx(ctx, func(tx bun.Conn) error {
-		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`+lock).Scan(&epoch); err != nil {
+		var paused bool // another replica has read a later time, and the clock was not set
+		if err := tx.QueryRowContext(ctx, `SELECT epoch, coalesce(read_at > ?, false) FROM clock_epoch FOR UPDATE`,
+			db.clock.Now().Add(minStep)).Scan(&epoch, &paused); err != nil {
 			return fmt.Errorf("reading the clock epoch: %w", err)
 		}
 		from := db.clock.Now() // the earlier of the old and the new time
 		var err error
 		switch {
+		case wasSet && epoch == known && off > 0 && paused:
+			db.log.Warn("this machine was paused", "for", off)
 		case wasSet && epoch == known:
 			db.log.Warn("clock of the database was set", "by", off)
 			epoch++
 			if err = shiftDueTimes(ctx, tx, off, from, from); err == nil {
-				// Rate limits start counting from zero.
-				_, err = tx.ExecContext(ctx, `UPDATE clock_epoch SET epoch = epoch + 1; DELETE FROM throttles`)
+				_, err = tx.ExecContext(ctx, queries.With("count_step", nil))
 			}
 		case time.Since(db.time.steppedBackAt) < staleClockPeriod:
 			err = shiftDueTimes(ctx, tx, db.time.stepBack, from.Add(longestWait), from.Add(longestDeadline))

@@ -49,3 +49,13 @@ WHERE available_at > ?from
 UPDATE endpoint_circuits
 SET next_probe = next_probe + ?microseconds * interval '1 microsecond'
 WHERE next_probe > ?from
+
+-- The clock's epoch. A replica that follows the clock records the time that it reads.
+-- name: read_clock
+UPDATE clock_epoch SET read_at = CASE WHEN ?follows THEN ?now::timestamptz ELSE read_at END
+RETURNING epoch
+
+-- Counts that the clock was set. Rate limits start from zero.
+-- name: count_step
+UPDATE clock_epoch SET epoch = epoch + 1, read_at = NULL;
+DELETE FROM throttles

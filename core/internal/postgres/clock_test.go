@@ -57,6 +57,37 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 	}
 }
 
+// To a replica whose machine was paused, the clock of the database seems set forward.
+func TestPausedReplicaMovesNoDueTimes(t *testing.T) {
+	ctx, url := t.Context(), hubtest.DatabaseURL(t)
+	paused, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	require.NoError(t, paused.SyncClock(ctx))
+	tenant := hubtest.Business(t, paused)
+	hubtest.Subscribe(t, paused, tenant.ID, core.StoreCreation, "https://pos.example.com/")
+	publish(t, paused, tenant.ID, "", `{}`)
+	due := paused.Clock().Now().Add(2 * time.Hour).Truncate(time.Microsecond)
+	pgtest.Postpone(t, paused, due)
+	storedDue := func() (at time.Time) {
+		pgtest.Row(t, paused, &at, `SELECT due_at FROM delivery_queue`)
+		return at
+	}
+
+	const pause = time.Hour
+	other.StepClock(pause)
+	require.NoError(t, other.SyncClock(ctx)) // its first
+	require.NoError(t, other.SyncClock(ctx))
+	paused.StepClock(pause)
+	require.NoError(t, paused.SyncClock(ctx))
+	require.WithinDuration(t, other.Clock().Now(), paused.Clock().Now(), 10*time.Second)
+	require.True(t, due.Equal(storedDue()))
+
+	for _, replica := range []*postgres.DB{paused, other} { // then the clock is set
+		replica.StepClock(2 * pause)
+		require.NoError(t, replica.SyncClock(ctx))
+	}
+	require.InDelta(t, due.Add(pause).Unix(), storedDue().Unix(), 2)
+}
+
 // A replica that checks the clock after or during another replica's update must not claim by
 // the old time.
 func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
