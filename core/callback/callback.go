@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -182,7 +183,7 @@ func (d Desk) placeOrder(ctx context.Context, caller relay.Caller, body []byte) 
 	}
 	if rejection, ok := rejectionOf(body, err); ok {
 		d.Log.Warn("order rejected", "business", caller.Business, "platform", caller.Platform, "platform_order_id",
-			rejection.PlatformOrderID, "reason", err)
+			core.ClipLogged(rejection.PlatformOrderID), "reason", err)
 		if failed := d.Rejections.Reject(ctx, caller, rejection); failed != nil {
 			return Result{}, failed
 		}
@@ -256,7 +257,8 @@ func (d Desk) resolveStore(ctx context.Context, caller relay.Caller, body []byte
 	return json.Marshal(members)
 }
 
-// rejectionOf returns what notifies an aggregator that its order is rejected. ok is false for an order without an id.
+// rejectionOf returns what notifies an aggregator that its order is rejected. ok is false for an order without an id, or
+// with one that an order cannot have.
 func rejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePayload, ok bool) {
 	var named struct {
 		OrderID string `json:"platform_order_id"`
@@ -264,5 +266,6 @@ func rejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePay
 	}
 	err := json.Unmarshal(body, &named)
 	return relay.OrderAcknowledgePayload{Reason: reason.Error(), PlatformOrderID: named.OrderID,
-		PlatformStoreID: named.StoreID}, err == nil && named.OrderID != ""
+			PlatformStoreID: named.StoreID}, err == nil && named.OrderID != "" &&
+			order.CleanID(named.OrderID) == strings.TrimSpace(named.OrderID)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,6 +169,17 @@ func TestRepeatedOrderNeedsNoStoreMapping(t *testing.T) {
 	require.Equal(t, relay.OutcomeDone, outcome.State, outcome.Message)
 	require.Equal(t, []string{"linked L-2 platform:linked"}, d.placed)
 	require.Empty(t, d.notified)
+}
+
+func TestOrderWithoutAUsableIDNotifiesNobody(t *testing.T) {
+	for id, notified := range map[string][]string{"L-1": {"L-1"}, " L-1": {" L-1"}, "": nil,
+		strings.Repeat("x", 3000): nil} {
+		d := &desk{}
+		_, err := d.fetches().Desk.Apply(t.Context(), relay.Caller{Business: 1, Platform: "linked"},
+			relay.Message{Order: []byte(`{"platform_order_id":"` + id + `","platform_store_id":"gone"}`)})
+		require.Equal(t, core.NotFound, core.CodeOf(err))
+		require.Equal(t, notified, d.notified)
+	}
 }
 
 func TestLostFetchesAreRejectedOrders(t *testing.T) {
