@@ -44,7 +44,7 @@ type InterpretCall[A any] struct {
 	do   func(*sdk.Client, context.Context, *sdk.Call, *sdk.Response) (A, error)
 }
 
-// The interpretations of responses that need nothing but the response.
+// The interpretations that need only the response.
 var (
 	InterpretPublish     = InterpretCall[*sdk.PublishOutcome]{"Menu.InterpretPublish", (*sdk.Client).InterpretPublish}
 	InterpretAcknowledge = InterpretCall[*sdk.PublishOutcome]{"Orders.InterpretAcknowledge",
