@@ -257,8 +257,8 @@ func (d Desk) resolveStore(ctx context.Context, caller relay.Caller, body []byte
 	return json.Marshal(members)
 }
 
-// rejectionOf returns what notifies an aggregator that its order is rejected. ok is false if the order has no id, or one
-// that no order can have.
+// rejectionOf returns what notifies an aggregator that its order is rejected. An order without an id is not ok, nor one
+// with an id that no order can have.
 func rejectionOf(body []byte, reason error) (rejection relay.OrderAcknowledgePayload, ok bool) {
 	var named struct {
 		OrderID string `json:"platform_order_id"`
