@@ -88,7 +88,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 	c.check(len(plan.GetSteps()) <= MaxSteps, "the plan has %d steps, above the limit of %d", len(plan.GetSteps()),
 		MaxSteps)
 	known, names := map[placeholder.Value]bool{}, map[string]bool{}
-	usesBody, reused := false, true
+	copies, reused := 0, true // copies of the plan's body
 	for i, s := range plan.GetSteps() {
 		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %.64q)", i, s.GetName())}
 		c.check(namePattern.MatchString(s.GetName()) && !names[s.GetName()],
@@ -98,7 +98,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 		at.body(plan)
 		at.pages()
 		at.takes()
-		usesBody = usesBody || usesPlanBody(s)
+		copies += copiesOfPlanBody(s)
 		c.check(s.GetReuseSeconds() <= maxReuse, "%s: reuse_seconds: must be at most %d", at.name, maxReuse)
 		c.check(s.GetReuseSeconds() == 0 || reused && s.GetPages() == nil,
 			"%s: reuse_seconds: needs that the steps before it have it too, and no pages", at.name)
@@ -106,12 +106,18 @@ func (c *validation) steps(d *Description, plan *Plan) {
 		c.check(reused || len(plan.GetSteps()) <= LongPlan || i == len(plan.GetSteps())-1,
 			"%s: reuse_seconds: is required in a plan with more than %d steps, except at the last", at.name, LongPlan)
 	}
-	c.check(usesBody || len(plan.GetBody()) == 0, "the plan has a body, but no step with plan_body")
+	c.check(copies > 0 || len(plan.GetBody()) == 0, "the plan has a body, but no step with plan_body")
+	c.check(len(plan.GetBody()) <= MaxMenu/max(copies, 1), "%d places with plan_body have more than %d MiB together",
+		copies, MaxMenu>>20)
 }
 
-// usesPlanBody reports whether a step sends the body of its plan.
-func usesPlanBody(s *Step) bool {
-	return s.GetPlanBody() || slices.ContainsFunc(s.GetParts(), func(p *pb.Part) bool { return p.GetPlanBody() })
+// copiesOfPlanBody returns how many times a step sends the body of its plan.
+func copiesOfPlanBody(s *Step) int {
+	copies := countTrue(s.GetPlanBody())
+	for _, p := range s.GetParts() {
+		copies += countTrue(p.GetPlanBody())
+	}
+	return copies
 }
 
 // stepCheck checks a step.

@@ -153,6 +153,28 @@ func TestPlansWithStepsAreChecked(t *testing.T) {
 	}
 }
 
+func TestCopiesOfAPlansBodyAreBounded(t *testing.T) {
+	for _, row := range []struct {
+		parts, body int
+		valid       bool
+	}{{0, MaxMenu, true}, {1, MaxMenu / 2, true}, {1, MaxMenu/2 + 1, false}, {99, MaxMenu / 100, true},
+		{99, MaxMenu/100 + 1, false}} {
+		plan := Steps(&Step{Name: "menu", Endpoint: "api", Method: "PUT", Path: "/menu", PlanBody: true},
+			&Step{Name: "file", Endpoint: "api", Method: "PUT", Path: "/file"})
+		plan.Body = make([]byte, row.body)
+		for range row.parts {
+			plan.Steps[1].Parts = append(plan.Steps[1].Parts, &pb.Part{Name: "menu", PlanBody: true})
+		}
+		decision, err := Send(plan)
+		require.NoError(t, err)
+		if err = CheckDecision(withCredentials(), decision); row.valid {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "places with plan_body have more than 64 MiB together")
+		}
+	}
+}
+
 func manySteps(count int) (steps []*Step) {
 	for n := range count {
 		steps = append(steps, GetStep("s"+strconv.Itoa(n), "api", "/a"))
