@@ -90,7 +90,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 	known, names := map[placeholder.Value]bool{}, map[string]bool{}
 	copies, reused := 0, true // copies of the plan's body
 	for i, s := range plan.GetSteps() {
-		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %.64q)", i, s.GetName())}
+		at := &stepCheck{c, d, s, known, fmt.Sprintf("steps[%d] (name %.64q)", i, s.GetName()), 0}
 		c.check(namePattern.MatchString(s.GetName()) && !names[s.GetName()],
 			"%s: the name must be lower-case letters, digits and underscores, and unique", at.name)
 		names[s.GetName()] = true
@@ -98,6 +98,7 @@ func (c *validation) steps(d *Description, plan *Plan) {
 		at.body(plan)
 		at.pages()
 		at.takes()
+		c.check(at.placeholders <= placeholder.Max, "%s: has more than %d placeholders", at.name, placeholder.Max)
 		copies += copiesOfPlanBody(s)
 		c.check(s.GetReuseSeconds() <= maxReuse, "%s: reuse_seconds: must be at most %d", at.name, maxReuse)
 		c.check(s.GetReuseSeconds() == 0 || reused && s.GetPages() == nil,
@@ -127,6 +128,8 @@ type stepCheck struct {
 	step  *Step
 	known map[placeholder.Value]bool // values of earlier steps
 	name  string
+
+	placeholders int // their number so far
 }
 
 // request checks all but the body. The rules are those of a plan with one request.
@@ -171,7 +174,9 @@ func (c *stepCheck) usesOnly(place, text string) {
 
 // uses checks that a text names values of earlier steps only.
 func (c *stepCheck) uses(place, text string) {
-	for _, value := range placeholder.Find(text) {
+	found := placeholder.Find(text)
+	c.placeholders += len(found)
+	for _, value := range found {
 		c.check(c.known[value], "%s: %s: no earlier step takes %s", c.name, place, value)
 	}
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,10 @@ func TestPlansWithStepsAreChecked(t *testing.T) {
 			s[2].Parts[0].Text = "{list.id}"
 			TakeValue(s[4], "id", "/id")
 			s[4].Pages = nil
+		},
+		`(name "fields"): has more than 200 placeholders`: func(_ *Plan, s []*Step) {
+			s[2].Parts[0].Text = strings.Repeat("{create.id}", 100)
+			s[2].Query = map[string]string{"upload": strings.Repeat("{create.id}", 100)} // and one in the path
 		},
 		`fill /upload: no earlier step takes {none.id}`: func(_ *Plan, s []*Step) {
 			s[3].Body = []byte(`{"upload":"{none.id}"}`)
@@ -173,6 +178,16 @@ func TestCopiesOfAPlansBodyAreBounded(t *testing.T) {
 			require.ErrorContains(t, err, "places with plan_body have more than 64 MiB together")
 		}
 	}
+}
+
+func TestManyPlaceholdersAreRejectedInLittleMemory(t *testing.T) {
+	plan := uploadPlan()
+	plan.Steps[2].Parts[0].Text = strings.Repeat("{create.id}", 100_000)
+	decision, err := Send(plan)
+	require.NoError(t, err)
+	used := allocated(func() { err = CheckDecision(withCredentials(), decision) })
+	require.ErrorContains(t, err, "has more than 200 placeholders")
+	require.Less(t, used, uint64(1<<20))
 }
 
 func manySteps(count int) (steps []*Step) {

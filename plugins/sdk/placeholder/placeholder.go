@@ -15,9 +15,12 @@ type Value struct{ Step, Name string }
 // String returns the placeholder of the value.
 func (v Value) String() string { return "{" + v.Step + "." + v.Name + "}" }
 
-// Find returns the values of all placeholders in a text. Other braces are text.
+// Max is the maximum number of placeholders in a step. It bounds the size of a request with long values.
+const Max = 200
+
+// Find returns the values of the placeholders in a text, of the first Max+1. Other braces are text.
 func Find(text string) (list []Value) {
-	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+	for _, found := range pattern.FindAllStringSubmatch(text, Max+1) {
 		list = append(list, Value{found[1], found[2]})
 	}
 	return list
