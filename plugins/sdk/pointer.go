@@ -3,7 +3,6 @@ package sdk
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,55 +14,61 @@ func isPointer(text string) bool {
 	return strings.HasPrefix(text, "/") && !strings.Contains(unescaped, "~")
 }
 
-var indexPattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})$`)
-
-// stringAt returns the string at a JSON pointer. Like the hub, it rejects a body with duplicate names.
-func stringAt(body []byte, pointer string) (string, bool) {
-	var value any
-	if !utf8.Valid(body) || !hasUniqueNames(json.NewDecoder(bytes.NewReader(body))) ||
-		json.Unmarshal(body, &value) != nil {
-		return "", false
+// stringsAt returns the strings at JSON pointers. Like the hub, it finds none in a body with duplicate names.
+func stringsAt(body []byte, pointers []string) map[string]string {
+	s := stringSearch{json.NewDecoder(bytes.NewReader(body)), map[string]string{}}
+	if !utf8.Valid(body) || !json.Valid(body) || !s.value(pointers, 0) { // a valid body has at most 10,000 levels
+		return nil
 	}
-	tokens := strings.NewReplacer("~1", "/", "~0", "~")
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		switch node := value.(type) {
-		case map[string]any:
-			value = node[tokens.Replace(token)]
-		case []any:
-			n, err := strconv.Atoi(token)
-			if err != nil || !indexPattern.MatchString(token) || n >= len(node) {
-				return "", false
-			}
-			value = node[n]
-		default:
-			return "", false
-		}
-	}
-	text, ok := value.(string)
-	return text, ok
+	return s.found
 }
 
-// hasUniqueNames reports whether no object of the next JSON value has two members of one name.
-func hasUniqueNames(in *json.Decoder) bool {
-	token, err := in.Token()
+// stringSearch reads a JSON document once, without its values in memory.
+type stringSearch struct {
+	in    *json.Decoder
+	found map[string]string
+}
+
+// memberEscapes escapes the name of a member in a JSON pointer.
+var memberEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// value reads the next value. The first done bytes of the pointers lead to it. It returns false if an object has two
+// members of one name.
+func (s stringSearch) value(pointers []string, done int) bool {
+	token, err := s.in.Token()
+	if text, ok := token.(string); ok {
+		for _, pointer := range pointers {
+			if len(pointer) == done {
+				s.found[pointer] = text
+			}
+		}
+	}
 	open, nested := token.(json.Delim)
 	if err != nil || !nested {
 		return err == nil
 	}
 	names := map[string]bool{}
-	for in.More() {
+	for n := 0; s.in.More(); n++ {
+		member := strconv.Itoa(n)
 		if open == '{' {
-			token, err := in.Token()
+			token, err := s.in.Token()
 			name, _ := token.(string)
 			if err != nil || names[name] {
 				return false
 			}
-			names[name] = true
+			names[name], member = true, memberEscapes.Replace(name)
 		}
-		if !hasUniqueNames(in) {
+		var below []string
+		for _, pointer := range pointers {
+			rest, ok := strings.CutPrefix(pointer[done:], "/"+member)
+			if ok && (rest == "" || rest[0] == '/') {
+				below = append(below, pointer)
+			}
+		}
+		if !s.value(below, done+1+len(member)) {
 			return false
 		}
 	}
-	_, err = in.Token()
+	_, err = s.in.Token()
 	return err == nil
 }

@@ -233,14 +233,19 @@ func (c *stepCheck) fill(plan *Plan) {
 		body = plan.GetBody()
 	}
 	c.check(len(s.GetFill()) == 0 || s.GetPlanBody() || len(body) > 0, "%s: fill needs a body or plan_body", c.name)
-	for i, pointer := range s.GetFill() {
+	pointers := s.GetFill()[:min(len(s.GetFill()), maxStepMembers)]
+	found := map[string]string{}
+	if len(pointers) > 0 {
+		found = stringsAt(body, pointers)
+	}
+	for i, pointer := range pointers {
 		at := c.name + ": fill " + pointer
-		c.check(!slices.Contains(s.GetFill()[:i], pointer), "%s: is named twice", at)
+		c.check(!slices.Contains(pointers[:i], pointer), "%s: is named twice", at)
 		if !c.pointer(at, pointer) || len(body) == 0 && s.GetPlanBody() { // the body of a menu is not in its decision
 			continue
 		}
-		text, found := stringAt(body, pointer)
-		c.check(found && len(placeholder.Find(text)) > 0, "%s: the body has no string with a placeholder there", at)
+		text := found[pointer]
+		c.check(len(placeholder.Find(text)) > 0, "%s: the body has no string with a placeholder there", at)
 		c.uses("fill "+pointer, text)
 	}
 }

@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -190,6 +192,22 @@ func TestManyPlaceholdersAreRejectedInLittleMemory(t *testing.T) {
 	require.Less(t, used, uint64(1<<20))
 }
 
+func TestStringsOfLargeBodiesNeedLittleMemory(t *testing.T) {
+	body := `{"a":"{create.id}","b":[` + strings.Repeat(`{"n":1},`, 20_000) + `1]}`
+	for name, body := range map[string]string{"wide": body, "deep": strings.Repeat("[", 20<<20)} {
+		plan := uploadPlan()
+		plan.Steps[1].Fill, plan.Body = []string{"/a"}, []byte(body)
+		for i := range 50 {
+			plan.Steps[1].Fill = append(plan.Steps[1].Fill, "/none/"+strconv.Itoa(i))
+		}
+		decision, err := Send(plan)
+		require.NoError(t, err)
+		used := allocated(func() { err = CheckDecision(withCredentials(), decision) })
+		require.ErrorContains(t, err, "/none/49: the body has no string with a placeholder there", name)
+		require.Less(t, used, uint64(20<<20), name)
+	}
+}
+
 func manySteps(count int) (steps []*Step) {
 	for n := range count {
 		steps = append(steps, GetStep("s"+strconv.Itoa(n), "api", "/a"))
@@ -209,13 +227,15 @@ func TestStringsAreFoundAsTheHubFindsThem(t *testing.T) {
 	for body, found := range map[string]bool{`{"upload":{"id":["x"]}}`: true, `{"upload":"x"}`: false,
 		`{"upload":{"id":"x"}}`: false, `{"upload":{"id":["x"],"id":["x"]}}`: false, `{"a":[{"b":1,"b":2}]}`: false,
 		"{\"upload\":{\"id\":[\"\xff\"]}}": false, `{"upload":{"id":["x"]}} {}`: false, `{"upload":`: false} {
-		_, ok := stringAt([]byte(body), "/upload/id/0")
-		require.Equal(t, found, ok, body)
+		text := stringsAt([]byte(body), []string{"/upload", "/upload/id/0"})["/upload/id/0"]
+		require.Equal(t, found, text == "x", body)
 	}
 	for _, index := range []string{"00", "+0", "-0", "2", "", "99999999999"} {
-		_, ok := stringAt([]byte(`["x","y"]`), "/"+index)
-		require.False(t, ok, index)
+		require.Empty(t, stringsAt([]byte(`["x","y"]`), []string{"/" + index}), index)
 	}
+	all := map[string]string{"/a~1b/~0": "1", "/a~1b/": "2", "/a": "3", "/a~1b/c/1": "4"}
+	require.Equal(t, all, stringsAt([]byte(`{"a/b":{"~":"1","":"2","c":[{"a":"5"},"4",[]]},"a":"3","b":"6","c":{}}`),
+		append(slices.Collect(maps.Keys(all)), "/b/a", "/c")))
 }
 
 func TestMisspeltPlaceholdersAreRejected(t *testing.T) {
