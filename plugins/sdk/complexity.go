@@ -12,7 +12,8 @@ import (
 // each other in pairs, would take years to check.
 const maxComplexity = 1000
 
-// complexity is how many parts of a schema apply to one value, and in how many places it refers to itself.
+// complexity is how many parts of a schema apply to one value, and in how many places it refers to itself. It takes
+// alternatives for parts that apply to the same members, although they may have different ones.
 type complexity struct{ parts, loops int }
 
 // allowed reports whether values can be checked in time that is proportional to their size.

@@ -130,6 +130,8 @@ func TestSchemaThatTakesTooLongIsRejected(t *testing.T) {
 		doubling(45): true, doubling(7): false,
 		`{"properties":{"children":{"items":{"$ref":"#"}}}}`:                                        false,
 		`{"properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}}}`:                                 false,
+		`{"properties":{"and":{"items":{"$ref":"#"}},"not":{"$ref":"#"}},"maxProperties":1}`:        false,
+		`{"anyOf":[{"properties":{"and":{"$ref":"#"}}},{"properties":{"and":{"$ref":"#"}}}]}`:       true,
 		`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`:                                true,
 		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a":{"$ref":"#"}}}`:                  true,
 		`{"$dynamicAnchor":"a","properties":{"a":{"$dynamicRef":"#a"}}}`:                            true,
