@@ -92,8 +92,11 @@ func (e *Engine[T, R]) nextClaim(last Batch[T]) time.Time {
 	return ahead
 }
 
-// firstLockedPause is the first pause after a claim that found only locked items.
-const firstLockedPause = 10 * time.Millisecond
+// Bounds of the pause after a claim that found only locked items. Others become due meanwhile.
+const (
+	firstLockedPause = 10 * time.Millisecond
+	maxLockedPause   = 100 * time.Millisecond
+)
 
 // foundLocked reports whether items are due although a claim found none: another transaction locks them, maybe for
 // long. The pauses before the next claims then double.
@@ -102,7 +105,7 @@ func (e *Engine[T, R]) foundLocked(last Batch[T], next time.Time) bool {
 		e.lockedPause = 0
 		return false
 	}
-	e.lockedPause = min(max(2*e.lockedPause, firstLockedPause), e.config.Poll, maxPause)
+	e.lockedPause = min(max(2*e.lockedPause, firstLockedPause), e.config.Poll, maxLockedPause)
 	return true
 }
 

@@ -62,7 +62,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 			return batch, err
 		}
 	}
-	batch.More = len(claimed) >= capacity.Items
+	batch.More = len(claimed) >= capacity.Items || len(claimed) > 0 && len(batch.Items) == 0 // none may start
 	batch.NextDue, err = outbox.NextDue(ctx, q.db, "call_queue", busy)
 	if err != nil && len(batch.Items) > 0 { // an error would lose them until their leases end
 		q.db.Log().Warn("reading the next due time of calls failed", "error", err)

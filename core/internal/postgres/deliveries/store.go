@@ -86,7 +86,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 			return batch, err
 		}
 	}
-	batch.More = len(rows) >= capacity.Items
+	batch.More = len(rows) >= capacity.Items || len(rows) > 0 && len(batch.Items) == 0 // none may start
 	if !batch.More {
 		batch.NextDue, err = q.nextDue(ctx, capacity.Busy, largest)
 	}
