@@ -71,7 +71,7 @@ func (b hangingAggregator) Send(ctx context.Context, _ Request) Attempt {
 	return Attempt{ErrorClass: "canceled", Error: "the request was canceled"}
 }
 
-func TestCallCutOffByStopIsReleased(t *testing.T) {
+func TestCallCutOffByStopIsRecordedUncounted(t *testing.T) {
 	b := hangingAggregator{&fakeDependencies{}, make(chan struct{})}
 	b.calls("swift", 2, 1)
 	b.due[0].Attempts = 5 // this is the last one
@@ -86,6 +86,8 @@ func TestCallCutOffByStopIsReleased(t *testing.T) {
 	<-b.running
 	cancel()
 	<-ended
-	require.Empty(t, b.results)
-	require.Len(t, b.released, 1)
+	require.Empty(t, b.released)
+	r := b.results[0]
+	require.Equal(t, []any{Waiting, true, "canceled"}, []any{r.State, r.Uncounted, r.Attempt.ErrorClass})
+	require.True(t, r.RetryAt.After(time.Now()), "the receiver may still work on the request")
 }

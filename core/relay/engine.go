@@ -162,10 +162,11 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	case result.State == leftToPeer:
 		return result, queue.Outcome{Next: queue.Release, PausedUntil: result.RetryAt}
 	case queue.Abandoned(ctx) && (result.Attempt == nil || !result.Attempt.Responded()):
-		if !result.stepResponded() {
+		if !result.sent() {
 			return result, queue.Outcome{Next: queue.Release}
 		}
-		result = recordOnly(result, p.Clock.Now())
+		wait, _ := schedule().After(1) // the receiver may still work on the request
+		result = recordOnly(result, p.Clock.Now().Add(wait))
 	}
 	result.clip()
 	p.Observer.Called(result)

@@ -135,6 +135,11 @@ func (r Result) stepResponded() bool {
 		slices.ContainsFunc(r.Earlier, func(a Attempt) bool { return a.Step != "" && a.Responded() })
 }
 
+// sent reports whether a request was sent.
+func (r Result) sent() bool {
+	return r.Omitted > 0 || len(r.Earlier) > 0 || r.Attempt != nil && r.Attempt.ErrorClass != notSentClass
+}
+
 // recordOnly returns a result whose requests are recorded, without an effect on its call.
 func recordOnly(r Result, now time.Time) Result {
 	r.State, r.Uncounted, r.RetryAt, r.RetryAfter = Waiting, true, now, time.Time{}
