@@ -152,6 +152,9 @@ func (q Queue) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		err = q.Queue.Finish(ctx, owner, others)
 	}
 	for _, r := range polls {
+		if ctx.Err() != nil {
+			break
+		}
 		declared, known := find(q.Polls, r.Call)
 		end := End{Result: r, Over: r.State != relay.Waiting}
 		end.Leaves = r.State == relay.Skipped || end.Over && !known
