@@ -50,7 +50,7 @@ func TestSearchWorksWithoutJavaScript(t *testing.T) {
 		"throttled":              `href="/docs/errors#status-429"`,
 		"":                       "Enter a word",
 		"xyzzy":                  "No results for “xyzzy”",
-		"%3Cscript%3E":           "No results for “&lt;script&gt;”",
+		"%3Cxyzzy%3E":            "No results for “&lt;xyzzy&gt;”",
 		strings.Repeat("a", 999): "No results",
 		"%ff":                    "",
 	} {
