@@ -2,10 +2,12 @@ package postgres_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -46,4 +48,16 @@ func TestRejectionOfAcceptedOrderIsSkipped(t *testing.T) {
 	var queued int
 	pgtest.Row(t, d.db, &queued, `SELECT count(*) FROM call_queue WHERE ordering_key = 'refusal:b/R-1'`)
 	require.Zero(t, queued)
+}
+
+func TestClaimOfOnlySkippedCallsGoesOn(t *testing.T) {
+	d := newRiderHarness(t)
+	d.reject("R-1")
+	_, failures := pgtest.PlaceBatch(t.Context(), newIntake(t, d.db), d.arrival("R-1", "b", oneCurry, ""))
+	require.NoError(t, failures[0])
+	until := d.clock.Now().Add(time.Minute).Truncate(time.Microsecond)
+	batch, err := callsOf(d.db).Claim(t.Context(), me, queue.Capacity{Items: 9, OtherKeys: 1}, until)
+	require.NoError(t, err)
+	require.Empty(t, batch.Items)
+	require.True(t, batch.More, "the call of the order is next")
 }

@@ -28,7 +28,7 @@ var ofAll = map[string]string{
 	"move_tasks outcome_tasks":                     "moves with the clock",
 	"move_jobs job_queue":                          "moves with the clock",
 	"move_probes endpoint_circuits":                "moves with the clock",
-	"clock.go throttles":                           "restarts when the clock is set",
+	"count_step throttles":                         "restarts when the clock is set",
 	"consoleview/counts.go attempt_counts":         "selects by age",
 	"orders/riders_locations.go call_queue":        "selects by age",
 	"outbox/ordering.go endpoint_circuits":         "selects by age",
