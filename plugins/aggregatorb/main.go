@@ -67,8 +67,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback,
 				OrderId: "/orderId"},
 			{Kind: cancellation, Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback,
-				OrderId: "/orderId"},
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
 		},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil
