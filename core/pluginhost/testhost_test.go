@@ -56,7 +56,8 @@ func newTestHostWith(t *testing.T, config Config) *testHost {
 		temp = tempDir(t, "")
 	}
 	var err error
-	config.Dir, config.TempDir, config.StartTimeout, config.StartWait = s.dir, temp, time.Minute, time.Hour
+	// a start takes real time, in which the clock advances much further
+	config.Dir, config.TempDir, config.StartTimeout, config.StartWait = s.dir, temp, time.Hour, time.Hour
 	config.Clock, config.Observer = s.clock, s
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -152,7 +153,7 @@ func (s *testHost) advanceUntil(what string, holds func() bool) {
 			return true
 		}
 		if !s.processEnding() {
-			s.clock.Advance(50 * time.Millisecond)
+			s.clock.Advance(20 * time.Millisecond) // healthTimeout is then 100 ms of real time
 		}
 		return holds()
 	}, 2*time.Minute, 2*time.Millisecond, what)
