@@ -64,18 +64,43 @@ func TestSourcesChangeOnceTheyAreWritten(t *testing.T) {
 	write("main.go", "package main // longer")
 	require.False(t, changed(), "it may still be written")
 	require.True(t, changed())
-	for _, name := range []string{"main_test.go", "testdata/x.go", ".git/y.go", ".main.go.swp", "main.go~"} {
+	for _, name := range []string{"main_test.go", "testdata/x.go", ".git/y.go", "main.go~", "hub.log"} {
 		write(name, "package main")
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), nil, 0o700))
 	require.False(t, changed())
 	require.False(t, changed())
 	write("orders/read.go", "package orders")
 	require.False(t, changed())
 	require.True(t, changed())
-	write("schema.json", "{}") // can be embedded
-	require.False(t, changed())
-	require.True(t, changed())
+}
+
+func TestEmbeddedFilesAreSources(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) // a directory of another system may have that mode
+	}
+	s := newSources(dir)
+	write("main.go", `package main
+
+import "embed"
+
+//go:embed schema.json all:pages/*.html parts
+var files embed.FS
+`)
+	is, err := s.changed()
+	require.NoError(t, err)
+	require.True(t, is)
+	for name, want := range map[string]bool{"schema.json": true, "pages/a.html": true, "parts/a/b.txt": true,
+		"hub.log": false, "pages/a.txt": false, "node_modules/a/b.js": false} {
+		write(name, "{}")
+		_, err := s.changed()
+		require.NoError(t, err)
+		is, err := s.changed()
+		require.NoError(t, err)
+		require.Equal(t, want, is, name)
+	}
 }
 
 func TestSourcesCanBeAbsentForAMoment(t *testing.T) {

@@ -3,6 +3,7 @@ package plugindev
 import (
 	"errors"
 	"fmt"
+	gobuild "go/build"
 	"io/fs"
 	"maps"
 	"net"
@@ -15,7 +16,7 @@ import (
 // maxSources bounds the files that are watched.
 const maxSources = 5000
 
-// sources notices changes of the files below a directory, which a Go file can embed.
+// sources notices changes of the Go files below a directory, and of the files that they embed.
 type sources struct {
 	dir     string
 	built   map[string]stamp // nil: nothing was built
@@ -46,7 +47,7 @@ func (s *sources) changed() (bool, error) {
 }
 
 func (s *sources) read() (map[string]stamp, error) {
-	seen, hasGo := map[string]stamp{}, false
+	seen, hasGo, embedded := map[string]stamp{}, false, map[string]bool{}
 	err := filepath.WalkDir(s.dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if path != s.dir && errors.Is(err, fs.ErrNotExist) {
@@ -58,17 +59,20 @@ func (s *sources) read() (map[string]stamp, error) {
 		switch {
 		case entry.IsDir() && path != s.dir && isSkipped(name):
 			return filepath.SkipDir
-		case !entry.Type().IsRegular() || !isSource(name):
+		case entry.IsDir():
+			embedded[path] = embedded[path] || embedded[filepath.Dir(path)]
+			addEmbedded(embedded, path)
+			return nil
+		case !entry.Type().IsRegular() || !isSource(name) && !embedded[path] && !embedded[filepath.Dir(path)]:
 			return nil
 		}
-		isGo := strings.HasSuffix(name, ".go")
-		hasGo = hasGo || isGo
+		hasGo = hasGo || strings.HasSuffix(name, ".go")
 		info, err := entry.Info()
-		if err != nil || !isGo && info.Mode()&0o111 != 0 {
-			return nil // it was deleted meanwhile, or is a program
+		if err != nil {
+			return nil // it was deleted meanwhile
 		}
 		if seen[path] = (stamp{info.ModTime(), info.Size()}); len(seen) > maxSources {
-			return fmt.Errorf("%s has more than %d files: select the directory of the plugin", s.dir, maxSources)
+			return fmt.Errorf("%s has more than %d source files: select the directory of the plugin", s.dir, maxSources)
 		}
 		return nil
 	})
@@ -83,9 +87,20 @@ func isSkipped(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor"
 }
 
-// isSource reports whether a file can be a part of the program. Editors write hidden and backup files beside others.
+// addEmbedded adds the files and directories that the Go files in a directory embed.
+func addEmbedded(embedded map[string]bool, dir string) {
+	imported, _ := gobuild.ImportDir(dir, 0) // a build reports what is wrong
+	for _, pattern := range imported.EmbedPatterns {
+		paths, _ := filepath.Glob(filepath.Join(dir, strings.TrimPrefix(pattern, "all:")))
+		for _, path := range paths {
+			embedded[path] = true
+		}
+	}
+}
+
 func isSource(name string) bool {
-	return !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, "~") && !strings.HasSuffix(name, "_test.go")
+	return name == "go.mod" || name == "go.sum" ||
+		strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
 // IsLocal reports whether a database is on this machine: the private one, at a loopback address, or at a Unix socket.
