@@ -45,7 +45,7 @@ type Running struct {
 	Client *sdk.Client
 	PID    int      // of a separate program; otherwise 0
 	memory uint64   // memory limit in bytes; 0: none
-	left   []string // processes of a stopped program's group
+	left   []string // processes of a stopped program's group; the program itself if it did not end
 	files  []string // in the directory of a stopped program, beside it
 	log    *logBuffer
 	stop   func() error
@@ -279,7 +279,7 @@ func (d subprocess) Start() (*Running, error) {
 	end := running.stop
 	running.stop = func() error {
 		err := end()
-		running.left = endGroup(running.PID)
+		running.left = append(running.left, endGroup(running.PID)...)
 		entries, _ := os.ReadDir(alone) // RemoveAll returns its error
 		for _, entry := range entries {
 			if entry.Name() != filepath.Base(d.path) {
@@ -331,7 +331,7 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {
-		end(host, config.Cmd.Process)
+		running.left = end(host, config.Cmd.Process)
 		return nil
 	}
 	return running, nil
@@ -340,8 +340,9 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 // killTimeout is how long a program has to end before its group is killed.
 const killTimeout = 3 * time.Second
 
-// end ends a program and its group. Without a response, Kill of go-plugin returns only when the process has ended.
-func end(host *plugin.Client, program *os.Process) {
+// end ends a program. Kill of go-plugin waits for a process that does not respond, and for children that have its
+// standard output. After a time, end kills the group and returns the ids of its processes.
+func end(host *plugin.Client, program *os.Process) (left []string) {
 	ended := make(chan struct{})
 	go func() {
 		host.Kill()
@@ -349,13 +350,14 @@ func end(host *plugin.Client, program *os.Process) {
 	}()
 	select {
 	case <-ended:
-		return
+		return nil
 	case <-time.After(killTimeout):
 	}
 	if program != nil {
-		killGroup(program)
+		left = killGroup(program)
 	}
 	<-ended
+	return left
 }
 
 // startOnSocket starts a program, which must serve on a unix socket.

@@ -19,3 +19,6 @@ func (o Options) EndMenuWithin(d time.Duration) Options {
 	o.menuTimeout = d
 	return o
 }
+
+// Leftovers returns an error if processes or files of a stopped program are left.
+func (r *Running) Leftovers() error { return r.leftovers() }

@@ -105,8 +105,12 @@ func resident(pid int) (bytes uint64) {
 	return bytes
 }
 
-// killGroup kills a program and its process group.
-func killGroup(program *os.Process) { _ = syscall.Kill(-program.Pid, syscall.SIGKILL) }
+// killGroup kills a program and its process group, and returns the ids of the processes.
+func killGroup(program *os.Process) (killed []string) {
+	killed = groupProcesses(strconv.Itoa(program.Pid))
+	_ = syscall.Kill(-program.Pid, syscall.SIGKILL)
+	return killed
+}
 
 // groupTimeout is the maximum time that the processes of a group take to end after the first one.
 const groupTimeout = time.Second

@@ -5,6 +5,7 @@ package plugintest
 import (
 	"context"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -21,6 +22,9 @@ func network(context.Context, *session) error { return nil }
 
 func resident(int) uint64 { return 0 }
 
-func killGroup(program *os.Process) { _ = program.Kill() }
+func killGroup(program *os.Process) (killed []string) {
+	_ = program.Kill()
+	return []string{strconv.Itoa(program.Pid)}
+}
 
 func endGroup(int) []string { return nil }

@@ -20,7 +20,7 @@ import (
 
 // programs are the plugins that this test program serves, by its file name.
 var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{},
-	"prints": prints{}, "keeps": keepsBusiness{first: &atomic.Int64{}}}
+	"inherits": inherits{}, "prints": prints{}, "keeps": keepsBusiness{first: &atomic.Int64{}}}
 
 func TestMain(m *testing.M) {
 	if p, is := programs[filepath.Base(os.Args[0])]; is {
@@ -84,6 +84,21 @@ func (f forks) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item
 	return compliant{}.CheckItems(ctx, call, items)
 }
 
+// stdout is the standard output of a program. A program that serves replaces os.Stdout.
+var stdout = os.Stdout
+
+// inherits starts a process that outlives it and keeps its standard output open.
+type inherits struct{ compliant }
+
+func (inherits) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	command := exec.Command("/bin/sleep", "600")
+	command.Stdout = stdout
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	return sdk.Skip("not supported")
+}
+
 // writes leaves a file in its working directory.
 type writes struct{ compliant }
 
@@ -133,6 +148,7 @@ func TestHangingProgramIsEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(running.PID, syscall.SIGSTOP))
 	require.NoError(t, running.Stop())
+	require.ErrorContains(t, running.Leftovers(), fmt.Sprintf("processes still run: %d", running.PID))
 	require.ErrorIs(t, syscall.Kill(running.PID, 0), syscall.ESRCH)
 }
 
@@ -142,6 +158,7 @@ func TestLeftoversOfProgramsAreFound(t *testing.T) {
 	require.Empty(t, driverFailures(t, program(t, "compliant"), options))
 	const check = "nothing is left behind"
 	require.Contains(t, driverFailures(t, program(t, "forks"), options)[check], "processes still run: ")
+	require.Contains(t, driverFailures(t, program(t, "inherits"), options)[check], "processes still run: ")
 	require.Equal(t, "files are left in the working directory: riders",
 		driverFailures(t, program(t, "writes"), options)[check])
 	const drains = "draining refuses new calls and ends" // on another instance
