@@ -331,6 +331,7 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {
+		log.settle() // what it prints comes over a stream, which the end cuts off
 		running.left = end(host, config.Cmd.Process)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -131,7 +132,7 @@ func TestBusinessOfTheFirstCallIsFound(t *testing.T) {
 type prints struct{ compliant }
 
 func (prints) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
-	fmt.Println(r.GetRiderName())
+	fmt.Println(strings.Repeat(".", 60_000), r.GetRiderName())
 	return sdk.Skip("not supported")
 }
 
@@ -140,6 +141,16 @@ func TestPrintedPersonalDataIsFound(t *testing.T) {
 	const check = "the log is readable and holds nothing of what was asked"
 	require.Contains(t, driverFailures(t, program(t, "prints"), plugintest.Options{}.Only(check))[check],
 		"the log repeats the request")
+}
+
+func TestStoppedProgramHasItsPrintsInTheLog(t *testing.T) {
+	t.Parallel()
+	running, err := program(t, "prints").Start()
+	require.NoError(t, err)
+	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{RiderName: "Asha"})
+	require.NoError(t, err)
+	require.NoError(t, running.Stop())
+	require.True(t, strings.HasSuffix(string(running.Log()), " Asha\n"))
 }
 
 func TestHangingProgramIsEnded(t *testing.T) {
