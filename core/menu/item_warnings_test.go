@@ -23,6 +23,8 @@ func TestWarnsAboutTaxedItemsNotNamed(t *testing.T) {
 	}{
 		"those that keep it": {[]string{three, tax("S1", low+`,"item_ref_ids":["tea"]`)},
 			[]Warning{{"taxes[0].item_ref_ids", kept + "2 items that it does not list" + keptAll}}},
+		"all, after a list of only an empty reference": {[]string{three, tax("M ", low+`,"item_ref_ids":[""]`)},
+			[]Warning{{"taxes[0].item_ref_ids", kept + "3 items that it does not list" + keptAll}}},
 		"all that keep it": {[]string{tax("M ", low+`,"item_ref_ids":["all"]`), tax("S1", low+`,`+
 			`"item_ref_ids":["tea"]`)},
 			[]Warning{{"taxes[0].item_ref_ids", kept + "all items" + keptAll}}},

@@ -95,7 +95,11 @@ func (c *checker) structureValue(sent bool, value func() *core.Amount) {
 
 // itemRefs checks the items of a tax or charge.
 func (c *checker) itemRefs(list *[]string) {
+	sent := *list != nil
 	c.references("item_ref_ids", list)
+	if sent && *list == nil {
+		*list = []string{} // a client that means none gets the warning about what still applies
+	}
 	if len(*list) > 1 && slices.Contains(*list, AllItems) {
 		c.fail("item_ref_ids", "value", `must not have other elements beside "all"`)
 	}
