@@ -27,7 +27,10 @@ const NoLanguage = "is empty, and the translation is ignored"
 // them. It keeps codes outside of ISO 639-1, in lower case. The warning about another form continues the field's name,
 // "" if there is none.
 func ReadLanguage(code string) (stored, warning string) {
-	base, subtags, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
+	code = strings.TrimSpace(code)
+	locale, _, _ := strings.Cut(code, ".") // such as de_DE.UTF-8
+	locale, _, _ = strings.Cut(locale, "@")
+	base, subtags, _ := strings.Cut(strings.ReplaceAll(locale, "_", "-"), "-")
 	present, known := NormalizeLanguage(base)
 	if !known {
 		stored = strings.ToLower(code)

@@ -26,6 +26,7 @@ func TestLanguageKeepsItsScriptAndRegion(t *testing.T) {
 		"en": {"en", ""}, "iw": {"he", ""}, "es-": {"es", ""}, "es_es": {"es-ES", "a region"},
 		"es-419": {"es-419", "a region"}, "zh-Hans": {"zh-Hans", "a script"}, "zh_HANT_tw": {"zh-Hant-TW", "a region"},
 		"SR-latn-rs": {"sr-Latn-RS", "a region"}, "zh-Yue": {"zh-yue", "a variant"},
+		"pt-BR ": {"pt-BR", "a region"}, "de_DE.UTF-8": {"de-DE", "a region"}, "de_DE@euro": {"de-DE", "a region"},
 		"de-1996": {"de-1996", "a variant"}, "en-ÄÄ": {"en-ää", "a variant"},
 	} {
 		stored, warning := ReadLanguage(code)

@@ -766,7 +766,7 @@ type MenuWarning struct {
 // NamedTranslation is described in the API reference.
 type NamedTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a script and a region may follow, such as `zh-Hant` or `es-MX`
 	Name        *string `json:"name,omitzero"`        // The name in that language
 }
 
@@ -1345,7 +1345,7 @@ type StoreTimingsSlots struct {
 
 // StoreTranslations is described in the API reference.
 type StoreTranslations struct {
-	Language string `json:"language"` // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
+	Language string `json:"language"` // A two-letter code of ISO 639-1, which a script and a region may follow, such as `zh-Hant` or `es-MX`
 	Name     string `json:"name"`     // The name in that language
 }
 
@@ -1641,7 +1641,7 @@ type TimingGroup struct {
 // TitledTranslation is described in the API reference.
 type TitledTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a script and a region may follow, such as `zh-Hant` or `es-MX`
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
 
