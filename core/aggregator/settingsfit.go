@@ -182,7 +182,7 @@ func FitSettings(ctx context.Context, plugin pluginhost.Plugin, bound []Binding,
 		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: b.Business, Platform: b.Platform,
 			Settings: filled, Currency: b.Currency})
 		rejected := core.CodeOf(err) == core.Invalid
-		failed := core.CodeOf(err) == core.Internal && ctx.Err() == nil
+		failed := pluginhost.IsCallFailure(err) && ctx.Err() == nil
 		switch {
 		case err != nil && !rejected && !failed:
 			return fit, err

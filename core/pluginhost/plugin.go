@@ -265,6 +265,12 @@ func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 // IsSetAside reports whether an error means that the request is set aside.
 func IsSetAside(err error) bool { return errors.As(err, new(setAsideError)) }
 
+// IsCallFailure reports whether an error is about one call, and not about a plugin that cannot be called.
+func IsCallFailure(err error) bool {
+	return core.CodeOf(err) == core.Internal || IsSetAside(err) || errors.As(err, new(timeoutError)) ||
+		errors.As(err, new(crashError))
+}
+
 // ReportFault records a fault that was found without a call, or after it.
 func (p Plugin) ReportFault(err error) { p.recordFault(&fault{kind: FaultInvalid, text: err.Error()}) }
 

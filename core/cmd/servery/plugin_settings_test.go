@@ -95,16 +95,19 @@ func TestPluginUpgradeChecksEqualSettingsPerPlatform(t *testing.T) {
 	u := newSettingsUpgrade(t)
 	business := hubtest.Business(t, u.db).ID
 	const settings = `{"depth":1,"region":"eu"}`
-	for _, platform := range []string{"brisk", "broken", "closed", "tasty"} {
+	for _, platform := range []string{"aborts", "brisk", "broken", "closed", "tasty"} {
 		u.set(business, platform, settings)
 	}
 	stdout, stderr := u.run("plugin", "upgrade", u.source)
 	require.Empty(t, stdout)
-	require.Contains(t, stderr, "it rejects settings of 2 platforms:\n  platform \"broken\"")
+	require.Contains(t, stderr, "it rejects settings of 3 platforms:\n  platform \"aborts\"")
+	require.Contains(t, stderr, "\n  platform \"broken\"", "after that at which it ended")
 	require.Contains(t, stderr, "\n  platform \"closed\"", "after that at which it failed")
 	stdout, stderr = u.run("plugin", "upgrade", u.source, "--force", "--json")
 	require.Empty(t, stderr)
-	require.JSONEq(t, fmt.Sprintf(`[{"business":%[1]d,"platform":"broken","field":"",
+	require.JSONEq(t, fmt.Sprintf(`[{"business":%[1]d,"platform":"aborts","field":"","message":
+		"could not be checked: plugin regional crashed on this request, which is set aside (request_set_aside)"},
+		{"business":%[1]d,"platform":"broken","field":"",
 		"message":"could not be checked: plugin regional failed at this request (plugin_failed)"},
 		{"business":%[1]d,"platform":"closed","field":"region","message":"is closed for this platform"}]`, business),
 		field(t, stdout, "unfit"))

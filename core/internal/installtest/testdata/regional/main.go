@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -37,6 +38,8 @@ func (regional) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, er
 	switch call.GetPlatform() {
 	case "closed":
 		return []*sdk.Problem{{Path: "region", Message: "is closed for this platform"}}, nil
+	case "aborts":
+		os.Exit(3)
 	case "broken":
 		panic("the platform is unknown")
 	}
