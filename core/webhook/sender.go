@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -239,5 +239,8 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	for least := max(n-utf8.UTFMax, 0); n > least && !utf8.RuneStart(s[n]); { // within a character
+		n--
+	}
+	return s[:n] + "…"
 }

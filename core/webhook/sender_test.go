@@ -230,4 +230,5 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 func TestLongTextIsCutBetweenCharacters(t *testing.T) {
 	require.Equal(t, "Gr…", clip("Größe", 3))
 	require.Equal(t, "Größe", clip("Größe", 7))
+	require.Equal(t, "Gr\xf6\xdfe…", clip("Gr\xf6\xdfes", 5), "bytes that are not UTF-8 stay")
 }
