@@ -129,7 +129,7 @@ func maskValue(value any, name, parent string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		field, _ := value["name"].(string)
-		for _, member := range []string{"value", "text"} { // of a field of a form, or a part
+		for _, member := range []string{"value", "text", "content"} { // of a field of a form, or a part
 			if text, is := value[member].(string); is && kind == "" {
 				value[member] = maskField(field, text)
 			}

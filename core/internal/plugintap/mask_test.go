@@ -44,6 +44,7 @@ func TestPagesFormsAndPartsAreMasked(t *testing.T) {
 		"pages": &pb.Response{Pages: [][]byte{page}},
 		"form":  &pb.Step{Form: []*pb.FormField{{Name: "customer_name", Value: "Jane Roe"}}},
 		"field": &pb.Step{Parts: []*pb.Part{{Name: "customer_name", Text: "Jane Roe"}}},
+		"plain": &pb.Step{Parts: []*pb.Part{{Name: "customer_name", Content: []byte("Jane Roe")}}},
 		"parts": &pb.Step{Parts: []*pb.Part{{Name: "a", Content: page}, {Name: "b", Text: string(page)}}},
 	} {
 		text, err := sdk.ToJSON(message)
