@@ -29,11 +29,11 @@ func checkDescription(ctx context.Context, s *session) error {
 			return fmt.Errorf("inbound[%d] (kind %q): order_id: must begin with a slash", i, in.GetKind())
 		}
 	}
-	again, err := s.Client.Describe(ctx)
+	second, err := s.Client.Describe(ctx)
 	if err != nil {
 		return err
 	}
-	if !proto.Equal(again, s.description) {
+	if !proto.Equal(second, s.description) {
 		return errors.New("the second description differs from the first")
 	}
 	if s.options.Manifest != nil {
@@ -166,18 +166,18 @@ func reordering(a, b []byte) string {
 	return ""
 }
 
-// answered are requests with their first responses.
-type answered struct {
+// firstResponses are requests with their first responses.
+type firstResponses struct {
 	requests []Request
 	first    [][]byte
 }
 
-// again checks that a request has the same response as before.
-func (a answered) again(ctx context.Context, client *sdk.Client, i int) error {
-	answer, err := encodedResult(ctx, client, a.requests[i])
-	if err == nil && !bytes.Equal(answer, a.first[i]) {
+// compare repeats a request, and checks that it has the same response as before.
+func (a firstResponses) compare(ctx context.Context, client *sdk.Client, i int) error {
+	response, err := encodedResult(ctx, client, a.requests[i])
+	if err == nil && !bytes.Equal(response, a.first[i]) {
 		err = fmt.Errorf("%s returns another response to the same request%s", a.requests[i].Method,
-			reordering(a.first[i], answer))
+			reordering(a.first[i], response))
 	}
 	return err
 }
@@ -188,8 +188,8 @@ func checkDeterminism(ctx context.Context, s *session) error {
 	return err
 }
 
-func deterministic(ctx context.Context, s *session, requests []Request) (a answered, err error) {
-	a = answered{requests, make([][]byte, len(requests))}
+func deterministic(ctx context.Context, s *session, requests []Request) (a firstResponses, err error) {
+	a = firstResponses{requests, make([][]byte, len(requests))}
 	for i, q := range requests {
 		if a.first[i], err = encodedResult(ctx, s.Client, q); err != nil {
 			return a, err
@@ -197,7 +197,7 @@ func deterministic(ctx context.Context, s *session, requests []Request) (a answe
 	}
 	for range repeatedCalls { // a small map is often in the same order
 		for i := range slices.Backward(requests) {
-			if err := a.again(ctx, s.Client, i); err != nil {
+			if err := a.compare(ctx, s.Client, i); err != nil {
 				return a, err
 			}
 		}
@@ -205,7 +205,7 @@ func deterministic(ctx context.Context, s *session, requests []Request) (a answe
 	at, ctx := errgroup.WithContext(ctx)
 	at.SetLimit(8)
 	for i := range requests {
-		at.Go(func() error { return a.again(ctx, s.Client, i) })
+		at.Go(func() error { return a.compare(ctx, s.Client, i) })
 	}
 	return a, at.Wait()
 }
@@ -244,7 +244,7 @@ func checkSettingsIsolation(ctx context.Context, s *session) error {
 		return err
 	}
 	for i := range slices.Backward(mixed) {
-		if err = a.again(ctx, other.Client, i); err != nil {
+		if err = a.compare(ctx, other.Client, i); err != nil {
 			break
 		}
 	}
