@@ -144,7 +144,9 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 		outcome.PausedUntil = absent
 	}
 	if queue.Abandoned(ctx) && response == queue.NoResponse && (result.State == Waiting || result.State == Failed) {
-		result.State, result.Uncounted, result.RetryAt, result.RetryAfter = Waiting, true, p.Clock.Now(), time.Time{}
+		wait, _ := schedule().After(1) // the aggregator may still work on the menu
+		result.State, result.Uncounted = Waiting, true
+		result.RetryAt, result.RetryAfter = p.Clock.Now().Add(wait), time.Time{}
 	}
 	p.Observer.Published(result, p.Clock.Now().Sub(start))
 	p.report(result)
