@@ -49,7 +49,7 @@ func (c complexity) plus(other complexity) complexity {
 	return complexity{min(c.parts+other.parts, maxComplexity+1), min(c.loops+other.loops, 2)}
 }
 
-// partsOf returns the parts of a schema: those that apply to the same value, and those of separate members
+// partsOf returns the parts of a schema: those that apply to the same value, and those of separate members.
 func partsOf(s *jsonschema.Schema) (together, separate []*jsonschema.Schema) {
 	separate = slices.AppendSeq(slices.Clone(s.PrefixItems), maps.Values(s.Properties))
 	together = slices.Concat(s.AllOf, s.AnyOf, s.OneOf, []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else,
