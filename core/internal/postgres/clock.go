@@ -21,7 +21,6 @@ type databaseClock struct {
 	epoch         atomic.Int64  // number of clock changes at the last sync; 0 before the first
 	stepBack      time.Duration // last backward step
 	steppedBackAt time.Time
-	read          func(time.Time) time.Time // changes what the database returns in tests
 }
 
 // Clock returns the clock for stored times. It follows the database's clock, so that
@@ -128,9 +127,6 @@ func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 			before := db.clock.Now()
 			if err := tx.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&dbTime); err != nil {
 				return err
-			}
-			if db.time.read != nil {
-				dbTime = db.time.read(dbTime)
 			}
 			if trip := db.clock.Now().Sub(before); trip < best {
 				best, off = trip, dbTime.Sub(before.Add(trip/2))

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -21,11 +22,36 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
+// settableClock returns the URL of a database whose clock setClock sets. Its connections find the function in public
+// before that of PostgreSQL.
+func settableClock(t *testing.T) (url string) {
+	t.Helper()
+	url = hubtest.DatabaseURL(t)
+	db := hubtest.Connect(t, url, nil)
+	pgtest.Exec(t, db, `DO $$ BEGIN
+		EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+	END $$`)
+	setClock(t, db, 0)
+	return url
+}
+
+// setClock sets the clock of a database of settableClock to the time plus a difference.
+func setClock(t *testing.T, db *postgres.DB, ahead time.Duration) {
+	t.Helper()
+	defineClock(t, db, fmt.Sprintf(`pg_catalog.clock_timestamp() + %d * interval '1 microsecond'`, ahead.Microseconds()))
+}
+
+// defineClock makes an expression the clock of a database of settableClock.
+func defineClock(t *testing.T, db *postgres.DB, expression string) {
+	t.Helper()
+	pgtest.Exec(t, db, `CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+		AS $$ SELECT `+expression+` $$`)
+}
+
 func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			ctx := context.Background()
-			url := hubtest.DatabaseURL(t)
+			ctx, url := context.Background(), settableClock(t)
 			db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 			require.NoError(t, db.SyncClock(ctx))
 			require.NoError(t, other.SyncClock(ctx))
@@ -41,8 +67,7 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 			eventually(t, "first attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
 
 			before := db.Clock().Now()
-			db.StepClock(leap)
-			other.StepClock(leap)
+			setClock(t, db, leap)
 			require.NoError(t, db.SyncClock(ctx))
 			require.NoError(t, other.SyncClock(ctx)) // finds that the other replica has done it
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 10)
@@ -59,7 +84,7 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 
 // To a replica whose machine was paused, the clock of the database seems set forward.
 func TestPausedReplicaMovesNoDueTimes(t *testing.T) {
-	ctx, url := t.Context(), hubtest.DatabaseURL(t)
+	ctx, url := t.Context(), settableClock(t)
 	paused, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	require.NoError(t, paused.SyncClock(ctx))
 	tenant := hubtest.Business(t, paused)
@@ -73,16 +98,15 @@ func TestPausedReplicaMovesNoDueTimes(t *testing.T) {
 	}
 
 	const pause = time.Hour
-	other.StepClock(pause)
+	setClock(t, other, pause)
 	require.NoError(t, other.SyncClock(ctx)) // its first
 	require.NoError(t, other.SyncClock(ctx))
-	paused.StepClock(pause)
 	require.NoError(t, paused.SyncClock(ctx))
 	require.WithinDuration(t, other.Clock().Now(), paused.Clock().Now(), 10*time.Second)
 	require.True(t, due.Equal(storedDue()))
 
-	for _, replica := range []*postgres.DB{paused, other} { // then the clock is set
-		replica.StepClock(2 * pause)
+	setClock(t, other, 2*pause)
+	for _, replica := range []*postgres.DB{paused, other} {
 		require.NoError(t, replica.SyncClock(ctx))
 	}
 	require.InDelta(t, due.Add(pause).Unix(), storedDue().Unix(), 2)
@@ -91,9 +115,10 @@ func TestPausedReplicaMovesNoDueTimes(t *testing.T) {
 // A replica that checks the clock after or during another replica's update must not claim by
 // the old time.
 func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
-	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
-	for _, replica := range []*postgres.DB{db, late} {
+	ctx, url := context.Background(), settableClock(t)
+	db := hubtest.Open(t, url, nil)
+	late := map[string]*postgres.DB{"deliveries": hubtest.Connect(t, url, nil), "jobs": hubtest.Connect(t, url, nil)}
+	for _, replica := range []*postgres.DB{db, late["deliveries"], late["jobs"]} {
 		require.NoError(t, replica.SyncClock(ctx))
 	}
 	tenant := hubtest.Business(t, db)
@@ -106,28 +131,27 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 	pgtest.Postpone(t, db, due)
 
 	const leap = -time.Hour
-	db.StepClock(leap)
-	late.StepClock(leap)
+	setClock(t, db, leap)
 	require.NoError(t, db.SyncClock(ctx))
-	for name, claim := range map[string]func() (int, time.Time){
-		"deliveries": func() (int, time.Time) {
-			batch, err := deliveries.New(late).Claim(ctx, core.ID{1},
+	for name, claim := range map[string]func(*postgres.DB) (int, time.Time){
+		"deliveries": func(db *postgres.DB) (int, time.Time) {
+			batch, err := deliveries.New(db).Claim(ctx, core.ID{1},
 				claimUpTo(10, 1<<20), due)
 			require.NoError(t, err)
 			return len(batch.Items), batch.NextDue
 		},
-		"jobs": func() (int, time.Time) {
-			jobs, next, err := jobsdb.New(late).Claim(ctx, core.ID{1}, 10, due)
+		"jobs": func(db *postgres.DB) (int, time.Time) {
+			jobs, next, err := jobsdb.New(db).Claim(ctx, core.ID{1}, 10, due)
 			require.NoError(t, err)
 			return len(jobs), next
 		},
 	} {
-		late.ResetClock()
-		require.True(t, late.Clock().Now().After(due.Add(leap)), "by the former time it is due")
-		claimed, next := claim()
+		replica := late[name]
+		require.True(t, replica.Clock().Now().After(due.Add(leap)), "by the former time it is due")
+		claimed, next := claim(replica)
 		require.Zero(t, claimed, name)
 		require.InDelta(t, due.Add(leap).Unix(), next.Unix(), 2, name)
-		require.True(t, late.Clock().Now().Before(next), "%s: the replica has followed the clock", name)
+		require.True(t, replica.Clock().Now().Before(next), "%s: the replica has followed the clock", name)
 	}
 }
 
@@ -135,14 +159,14 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 // be moved.
 func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 	const leap = -8 * 24 * time.Hour
-	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	ctx, url := context.Background(), settableClock(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/")
 	for _, replica := range []*postgres.DB{db, late} {
 		require.NoError(t, replica.SyncClock(ctx))
-		replica.StepClock(leap)
 	}
+	setClock(t, db, leap)
 	require.NoError(t, db.SyncClock(ctx))
 	publish(t, late, tenant.ID, "", `{}`)
 	overdue := func() int64 {
@@ -174,12 +198,11 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 func TestClockChangeKeepsLeases(t *testing.T) {
 	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			db := hubtest.Open(t, hubtest.DatabaseURL(t), nil)
+			ctx, db := t.Context(), hubtest.Open(t, settableClock(t), nil)
 			require.NoError(t, db.SyncClock(ctx))
 			p := newPublishHarnessIn(t, db, clocktest.New())
 			had := leaseOfEach(t, p, me)
-			db.StepClock(leap)
+			setClock(t, db, leap)
 			require.NoError(t, db.SyncClock(ctx))
 
 			now := db.Clock().Now()
@@ -204,46 +227,18 @@ func TestClockChangeKeepsLeases(t *testing.T) {
 }
 
 func TestWrongMeasurementOfTheClockMovesNothing(t *testing.T) {
-	ctx := t.Context()
-	db := hubtest.Open(t, hubtest.DatabaseURL(t), nil)
+	ctx, db := t.Context(), hubtest.Open(t, settableClock(t), nil)
 	require.NoError(t, db.SyncClock(ctx))
 	epoch := func() (n int) {
 		pgtest.Row(t, db, &n, `SELECT epoch FROM clock_epoch`)
 		return n
 	}
 	before := epoch()
-	reads := 0
-	db.ChangeClock(func(dbTime time.Time) time.Time {
-		reads++
-		return dbTime.Add(time.Duration(reads) * time.Hour)
-	})
+	pgtest.Exec(t, db, `CREATE SEQUENCE readings`)
+	defineClock(t, db, `pg_catalog.clock_timestamp() + nextval('readings') * interval '1 hour'`)
 	require.ErrorContains(t, db.SyncClock(ctx), "differ")
-	db.StepClock(0)
+	setClock(t, db, 0)
 	require.Equal(t, before, epoch())
 	require.Less(t, db.ClockOffset(), time.Minute)
 	require.NoError(t, db.SyncClock(ctx))
-}
-
-func TestSlowMeasurementOfTheClockIsAnError(t *testing.T) {
-	clock := clocktest.New()
-	db := hubtest.Database(t, clock)
-	db.ChangeClock(func(time.Time) time.Time {
-		clock.Advance(3 * time.Second)
-		return clock.Now().Add(-time.Second)
-	})
-	require.ErrorContains(t, db.SyncClock(t.Context()), "a round trip takes 3s")
-}
-
-func TestSlowMeasurementOfTheClockDelaysTheStart(t *testing.T) {
-	clock := clocktest.New()
-	db := hubtest.Database(t, clock)
-	trips := 0
-	db.ChangeClock(func(time.Time) time.Time {
-		if trips++; trips <= 3 { // those of the first measurement
-			clock.Advance(3 * time.Second)
-		}
-		return clock.Now()
-	})
-	require.NoError(t, db.Start(t.Context()))
-	require.Equal(t, 4, trips)
 }

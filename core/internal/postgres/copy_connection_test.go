@@ -2,17 +2,12 @@ package postgres
 
 import (
 	"context"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun"
-
-	"github.com/servery-hub/servery/core/internal/devpg"
 )
 
 // TestACopyOnADeadConnectionFails checks that COPY does not hang if the server ends the
@@ -20,18 +15,7 @@ import (
 func TestACopyOnADeadConnectionFails(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	dir := filepath.Join(os.TempDir(), "servery-dead-test")
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	pg, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Settings: map[string]string{"fsync": "off"}})
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = pg.Close(context.Background()) })
-	address, err := url.Parse(pg.DSN())
-	require.NoError(t, err)
-	db, err := Open(ctx, Config{URL: address.String(), Connections: 4})
-	require.NoError(t, err)
-	defer db.Close()
-
+	db := openDatabase(t, nil)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- db.InTx(ctx, func(tx bun.Conn) error {

@@ -227,7 +227,7 @@ func TestPlatformStoreIDsMapToStores(t *testing.T) {
 }
 
 func TestClockChangeShiftsPendingPublications(t *testing.T) {
-	db := hubtest.Database(t, nil)
+	db := hubtest.Open(t, settableClock(t), nil)
 	require.NoError(t, db.SyncClock(t.Context()))
 	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Max: 2 * time.Hour})
 	k := newMenuHarness(t, db, "US")
@@ -235,7 +235,7 @@ func TestClockChangeShiftsPendingPublications(t *testing.T) {
 		k.business)
 	k.store("s1")
 	for _, leap := range []time.Duration{3 * time.Hour, -5 * time.Hour} {
-		db.StepClock(leap)
+		setClock(t, db, leap)
 		require.NoError(t, db.SyncClock(t.Context()))
 		batch, err := publications.New(db).Claim(t.Context(), me, queue.Capacity{Items: 1, OtherKeys: 1},
 			db.Clock().Now())

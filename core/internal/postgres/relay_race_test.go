@@ -178,7 +178,7 @@ func TestConcurrentRequestsAreAllCounted(t *testing.T) {
 }
 
 func TestClockChangeShiftsPendingCalls(t *testing.T) {
-	ctx, db := context.Background(), hubtest.Database(t, nil)
+	ctx, db := context.Background(), hubtest.Open(t, settableClock(t), nil)
 	require.NoError(t, db.SyncClock(ctx))
 	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), riders: ordersdb.NewRiders(db), calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
@@ -203,7 +203,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 		[]relay.Result{{Call: calls[0], State: relay.Done, FinishedAt: db.Clock().Now()}}))
 	_, err := d.riders.Update(ctx, order.RiderUpdate{Business: d.business, OrderID: id, Status: order.Assigned})
 	require.NoError(t, err)
-	db.StepClock(-time.Hour)
+	setClock(t, db, -time.Hour)
 	require.NoError(t, db.SyncClock(ctx))
 	locate("2")
 	require.Len(t, claim(), 2, "waiting calls are due, and a new location replaces the old one")
