@@ -158,7 +158,8 @@ func keyID(t *testing.T, key string) string {
 func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	hub := openWithKeys(t, url, hubtest.SecretKey)
-	hub.SealAsV1(t)
+	pgtest.Exec(t, hub, `UPDATE seal_check SET sealed = ?`,
+		hub.Sealer().Keys[0].SealV1(postgres.SealCheckAssociatedData, []byte(postgres.SealCheckText)))
 	tenant, subscriptions := createSecrets(t, hub)
 	requireDecryptable(t, hub, tenant, subscriptions)
 	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)), "an earlier version can be put back")
