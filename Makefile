@@ -86,9 +86,9 @@ RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal
 .PHONY: test
 test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	@$(TESTS) -p 3 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres ./core/pluginhost \
-	  ./core/cmd/servery-chaos ./adminui/reference ./core/internal/devpg ./core/internal/compat ./plugins/plugintest \
-	  ./plugins/examples ./web ./core/webhook ./...
+	@$(TESTS) -p 3 ./adminui ./core/cmd/servery ./core/internal/hub ./core/internal/postgres/storetest \
+	  ./core/pluginhost ./core/cmd/servery-chaos ./adminui/reference ./core/internal/devpg ./core/internal/compat \
+	  ./plugins/plugintest ./plugins/examples ./web ./core/webhook ./...
 
 .PHONY: quick
 quick: ## Run the tests of what changed, without those that start a hub or a browser
