@@ -106,7 +106,7 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 	server.exec(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
 	for name, c := range map[string]struct{ url, found, do string }{
 		"nothing listens": {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
-		"no such host":    {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
+		"no such host":    {"postgres://servery@db..local/servery", "lookup db..local", "correct the host"},
 		"no such socket": {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file",
 			"start PostgreSQL"},
 		"no such database": {database.String(), "does not exist", "create the database"},

@@ -125,8 +125,8 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 			return err
 		}
 		var timeout net.Error
-		// A timeout of our own deadline says nothing about the cause.
-		if why == nil || !errors.As(err, &timeout) || !timeout.Timeout() {
+		// An error of our own deadline says nothing about the cause.
+		if why == nil || ctx.Err() == nil && !(errors.As(err, &timeout) && timeout.Timeout()) {
 			why = err
 		}
 		if n == 10 {
