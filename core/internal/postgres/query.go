@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"embed"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -10,6 +11,12 @@ import (
 
 	"github.com/uptrace/bun"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = MustLoadQueries(files)
 
 // Queries are the SQL statements of a package's .sql files, by name.
 //

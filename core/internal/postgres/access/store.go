@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores businesses and API keys (access.KeyStore).
 type Store struct{ db *postgres.DB }

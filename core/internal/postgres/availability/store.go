@@ -4,6 +4,7 @@ package availability
 import (
 	"cmp"
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -20,6 +21,12 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/toggle"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores the availability of stores, items and options (toggle.TimerStorage).
 type Store struct{ db *postgres.DB }

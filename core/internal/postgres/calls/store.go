@@ -4,6 +4,7 @@ package calls
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
 	"time"
 
@@ -17,6 +18,12 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store is the queue of the relay (relay.Queue).
 type Store struct {

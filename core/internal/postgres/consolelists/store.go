@@ -3,10 +3,17 @@
 package consolelists
 
 import (
+	"embed"
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store reads lists and their objects.
 type Store struct{ db *postgres.DB }

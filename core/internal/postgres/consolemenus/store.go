@@ -2,9 +2,16 @@
 package consolemenus
 
 import (
+	"embed"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store reads stores, items and their menus, and why items cannot be ordered.
 type Store struct {

@@ -4,12 +4,19 @@ package consoleview
 
 import (
 	"context"
+	"embed"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store reads what the overview, webhooks, statistics, search and settings show.
 type Store struct{ db *postgres.DB }

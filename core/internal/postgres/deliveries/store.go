@@ -4,6 +4,7 @@ package deliveries
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"maps"
 	"math"
@@ -20,6 +21,12 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store is the queue of the delivery engine (webhook.Queue).
 type Store struct{ db *postgres.DB }

@@ -3,6 +3,7 @@ package intake
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files, outbox.Parts())
 
 // Intake batches orders: those that arrive during a transaction are stored together by the
 // next one. Settings, menus, webhooks and API keys are cached. The statement that stores the orders finds out whether

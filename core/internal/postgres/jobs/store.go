@@ -4,6 +4,7 @@ package jobs
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +17,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/job"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores jobs (job.Queue).
 type Store struct{ db *postgres.DB }

@@ -4,6 +4,7 @@ package menus
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 
@@ -18,6 +19,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/menu"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores menus (menu.Storage).
 type Store struct{ db *postgres.DB }

@@ -5,6 +5,7 @@ package orders
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"time"
@@ -18,6 +19,12 @@ import (
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores orders. The embedded one stores rejected orders.
 type Store struct {

@@ -6,6 +6,7 @@ package outbox
 import (
 	"context"
 	"crypto/sha256"
+	"embed"
 	"encoding/binary"
 	"fmt"
 
@@ -15,6 +16,16 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
+
+// Parts returns the statements that store events and deliveries. A statement that also stores something else includes
+// them, see Batch.Into.
+func Parts() postgres.Queries { return queries }
 
 // DeliveriesChannel notifies replicas of queued deliveries, and of changed webhooks.
 const DeliveriesChannel = "servery_deliveries"

@@ -3,6 +3,7 @@ package pgtest
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -17,6 +18,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // AttemptRecord is a recorded attempt at a delivery of an event.
 type AttemptRecord struct {

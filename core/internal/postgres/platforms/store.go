@@ -4,6 +4,7 @@ package platforms
 import (
 	"cmp"
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +22,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/relay"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores the settings, base URLs and secrets of platforms (relay.Platforms).
 type Store struct{ db *postgres.DB }

@@ -4,6 +4,7 @@ package polls
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"time"
@@ -19,6 +20,12 @@ import (
 	"github.com/servery-hub/servery/core/poll"
 	"github.com/servery-hub/servery/core/relay"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores polls (poll.Runs).
 type Store struct{ db *postgres.DB }

@@ -3,6 +3,7 @@ package publications
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,12 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Channel notifies replicas of due publications.
 const Channel = "servery_publications"

@@ -3,6 +3,7 @@ package revisions
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,6 +15,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Revision is a revision that a transaction makes.
 type Revision struct {

@@ -4,6 +4,7 @@ package schema
 import (
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/migrations"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // migrationLock is the advisory lock that serializes migrations.
 const migrationLock = 0x5e57e271

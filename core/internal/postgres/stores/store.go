@@ -3,6 +3,7 @@ package stores
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -19,6 +20,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/store"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores the stores of businesses (store.Storage).
 type Store struct{ db *postgres.DB }

@@ -4,6 +4,7 @@ package webhooks
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,6 +20,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
+
+//go:embed *.sql
+var files embed.FS
+
+// queries are the statements of this package.
+var queries = postgres.MustLoadQueries(files)
 
 // Store stores subscriptions (webhook.SubscriptionStore).
 type Store struct{ db *postgres.DB }
