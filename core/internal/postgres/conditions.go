@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -37,21 +38,30 @@ func (c Conditions) AppendQuery(gen schema.QueryGen, text []byte) ([]byte, error
 // row; doing is the prefix of the errors.
 func Collect[R any](ctx context.Context, in bun.IDB, doing string, into func(*R) []any,
 	query schema.QueryWithArgs) ([]R, error) {
-	rows, err := in.QueryContext(ctx, query.Query, query.Args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	defer rows.Close()
 	list := []R{}
-	for rows.Next() {
+	if err := scanRows(ctx, in, query, func(rows *sql.Rows) error {
 		var row R
-		if err := rows.Scan(into(&row)...); err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
-		}
+		err := rows.Scan(into(&row)...)
 		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	return list, nil
+}
+
+// CollectMap is Collect for rows of a key and a value.
+func CollectMap[K comparable, V any](ctx context.Context, in bun.IDB, doing string, into func(*K, *V) []any,
+	query schema.QueryWithArgs) (map[K]V, error) {
+	found := map[K]V{}
+	if err := scanRows(ctx, in, query, func(rows *sql.Rows) error {
+		var key K
+		var value V
+		err := rows.Scan(into(&key, &value)...)
+		found[key] = value
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return found, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
@@ -247,7 +245,5 @@ func (db *DB) OpenForMigrations() (*bun.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(2)
-	return bun.NewDB(pool, pgdialect.New()), nil
+	return newPool(connector, 2), nil
 }

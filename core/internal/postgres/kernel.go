@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
@@ -73,16 +74,17 @@ func (db *DB) QueryPrepared(ctx context.Context, conn bun.Conn, q Statement, sca
 	if err != nil {
 		return err
 	}
-	return scanRows(ctx, conn, q.Before+query, scan)
+	return scanRows(ctx, conn, bun.SafeQuery(q.Before+query), scan)
 }
 
 // QueryPlanned runs a query of QueryPrepared on another connection, which plans it each time.
 func QueryPlanned(ctx context.Context, conn bun.Conn, q Statement, scan func(rows *sql.Rows) error) error {
-	return scanRows(ctx, conn, q.Before+q.Query.With(q.Args), scan)
+	return scanRows(ctx, conn, bun.SafeQuery(q.Before+q.Query.With(q.Args)), scan)
 }
 
-func scanRows(ctx context.Context, conn bun.Conn, query string, scan func(rows *sql.Rows) error) error {
-	rows, err := conn.QueryContext(ctx, query)
+func scanRows(ctx context.Context, in bun.IDB, query schema.QueryWithArgs, scan func(rows *sql.Rows) error) error {
+	// Without arguments the text is complete. Only nil keeps bun from reading it again, with each \? of its values.
+	rows, err := in.QueryContext(ctx, query.Query, append([]any(nil), query.Args...)...)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type DB struct {
 	log        *slog.Logger
 	clock      core.Clock
 	time       databaseClock
-	rls        atomic.Int32 // row-level security: rlsUnknown, rlsPresent or rlsAbsent
+	rls        atomic.Pointer[bool] // whether row-level security is present; nil if unknown
 
 	statements statementCache
 	states     states

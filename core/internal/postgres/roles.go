@@ -54,29 +54,18 @@ func (o Tenant) withTenant(ctx context.Context, query string, args []any) string
 		"'; " + query
 }
 
-// The known state of row-level security in the database.
-const (
-	rlsUnknown = iota
-	rlsPresent
-	rlsAbsent
-)
-
 // hasRLS reports whether the tenant role exists and the hub may take it. If it cannot know, the statement takes the
 // role or fails.
 func (db *DB) hasRLS(ctx context.Context) bool {
-	known := db.rls.Load()
-	if known == rlsUnknown {
-		enabled, err := db.RLSEnabled(ctx)
-		if err != nil {
-			return true
-		}
-		known = rlsAbsent
-		if enabled {
-			known = rlsPresent
-		}
-		db.rls.Store(known)
+	if known := db.rls.Load(); known != nil {
+		return *known
 	}
-	return known == rlsPresent
+	enabled, err := db.RLSEnabled(ctx)
+	if err != nil {
+		return true
+	}
+	db.rls.Store(&enabled)
+	return enabled
 }
 
 // RLSEnabled checks whether row-level security is set up: the tenant role exists, the hub may
@@ -92,4 +81,4 @@ func (db *DB) RLSEnabled(ctx context.Context) (enabled bool, err error) {
 }
 
 // RecheckRLS makes the next statement check again whether row-level security is set up.
-func (db *DB) RecheckRLS() { db.rls.Store(rlsUnknown) }
+func (db *DB) RecheckRLS() { db.rls.Store(nil) }

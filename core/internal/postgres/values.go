@@ -11,12 +11,17 @@ import (
 // NullTime returns NULL for the zero time.
 func NullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }
 
-// ZeroIfEpoch returns the zero time for the epoch, which stands for NULL.
-func ZeroIfEpoch(at time.Time) time.Time {
-	if at.Unix() == 0 {
-		return time.Time{}
-	}
-	return at
+// OrZero is a scan destination that reads NULL as the zero value.
+func OrZero[T any](value *T) sql.Scanner { return orZero[T]{value} }
+
+type orZero[T any] struct{ value *T }
+
+// Scan stores a column.
+func (z orZero[T]) Scan(column any) error {
+	var scanned sql.Null[T]
+	err := scanned.Scan(column)
+	*z.value = scanned.V
+	return err
 }
 
 // Array returns a list as an array parameter. A nil list is an empty array.

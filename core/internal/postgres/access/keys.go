@@ -22,25 +22,11 @@ func (a Store) ListKeys(ctx context.Context, business core.BusinessID, before in
 
 // Keys returns the API keys that a condition selects.
 func (a Store) Keys(ctx context.Context, in bun.IDB, condition string, args ...any) ([]console.Key, error) {
-	rows, err := in.QueryContext(ctx,
-		`SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at, used_at
-			FROM api_keys `+condition, args...)
-	if err != nil {
-		return nil, fmt.Errorf("reading keys: %w", err)
-	}
-	defer rows.Close()
-	list := []console.Key{}
-	for rows.Next() {
-		var key console.Key
-		var disabled, used sql.NullTime
-		if err := rows.Scan(&key.Business, &key.ID, &key.Username, &key.Prefix, &key.Scope, &key.Platform,
-			&key.CreatedAt, &disabled, &used); err != nil {
-			return nil, fmt.Errorf("reading keys: %w", err)
-		}
-		key.DisabledAt, key.UsedAt = disabled.Time, used.Time
-		list = append(list, key)
-	}
-	return list, rows.Err()
+	return postgres.Collect(ctx, in, "reading keys", func(key *console.Key) []any {
+		return []any{&key.Business, &key.ID, &key.Username, &key.Prefix, &key.Scope, &key.Platform, &key.CreatedAt,
+			postgres.OrZero(&key.DisabledAt), postgres.OrZero(&key.UsedAt)}
+	}, bun.SafeQuery(`SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at,
+		used_at FROM api_keys `+condition, args...))
 }
 
 // AddKey stores a key. It returns NotFound if the business or its platform does not exist.

@@ -47,16 +47,10 @@ func (c Store) ListCalls(ctx context.Context, business core.BusinessID,
 		only.Add(!f.From.IsZero(), "call.id >= ?", core.FirstID(f.From))
 		only.Add(!f.To.IsZero(), "call.id < ?", core.FirstID(f.To))
 	}
-	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading calls", func(r *console.CallRow) []any {
-		return []any{&r.ID, &r.Kind, &r.Platform, &r.Payload, &r.Actor, &r.State, &r.Message, &r.Result, &r.CreatedAt,
-			&r.FinishedAt, &r.NextAt, &r.OrderID, &r.StoreID, &r.Tries, &r.Status, &r.URL}
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading calls", func(r *console.CallRow) []any {
+		return append(callColumns(&r.Call), &r.OrderID, &r.StoreID, &r.Tries, &r.Status, &r.URL)
 	}, bun.SafeQuery(queries.With("list_calls", postgres.Args{"business": business, "only": only, "order": sorted,
 		"columns": bun.Safe(queries.With("call_columns", nil)), "limit": f.Limit})))
-	for i := range list {
-		list[i].FinishedAt = postgres.ZeroIfEpoch(list[i].FinishedAt)
-		list[i].NextAt = postgres.ZeroIfEpoch(list[i].NextAt)
-	}
-	return list, err
 }
 
 // Call returns a call with its attempts, or NotFound.
@@ -121,28 +115,18 @@ func (c Store) CallsOfStore(ctx context.Context, business core.BusinessID, store
 }
 
 func (c Store) calls(ctx context.Context, business core.BusinessID, query string) ([]console.Call, error) {
-	rows, err := c.db.Tenant(business).QueryContext(ctx, query)
+	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading the calls to aggregators", callColumns,
+		bun.SafeQuery(query))
 	if err != nil {
-		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
-	}
-	defer rows.Close()
-	var list []console.Call
-	for rows.Next() {
-		var call console.Call
-		var payload string
-		if err := rows.Scan(&call.ID, &call.Kind, &call.Platform, &payload, &call.Actor, &call.State, &call.Message,
-			&call.Result,
-			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
-			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
-		}
-		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), postgres.ZeroIfEpoch(call.FinishedAt),
-			postgres.ZeroIfEpoch(call.NextAt)
-		list = append(list, call)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
+		return nil, err
 	}
 	return list, c.callAttempts(ctx, business, list)
+}
+
+// callColumns returns the scan destinations of call_columns.
+func callColumns(c *console.Call) []any {
+	return []any{&c.ID, &c.Kind, &c.Platform, &c.Payload, &c.Actor, &c.State, &c.Message, &c.Result, &c.CreatedAt,
+		postgres.OrZero(&c.FinishedAt), postgres.OrZero(&c.NextAt)}
 }
 
 func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {

@@ -9,8 +9,8 @@ call.state,
 CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE call.message END,
 call.result,
 call.created_at,
-coalesce(call.finished_at, 'epoch'),
-CASE WHEN call.state = 'waiting' AND queued.attempts > 0 THEN queued.due_at ELSE 'epoch' END
+call.finished_at,
+CASE WHEN call.state = 'waiting' AND queued.attempts > 0 THEN queued.due_at END
 
 -- name: calls_of_order
 -- The calls about an order, and its rider location if sending it failed.
@@ -29,8 +29,8 @@ SELECT
     queued.note,
     '',
     queued.received_at,
-    'epoch',
-    CASE WHEN queued.available_at < 'infinity' THEN queued.due_at ELSE 'epoch' END
+    NULL,
+    CASE WHEN queued.available_at < 'infinity' THEN queued.due_at END
 FROM call_queue queued
 WHERE queued.business_id = ?business AND queued.ordering_key = ?location AND queued.note <> ''
 ORDER BY 9, 1

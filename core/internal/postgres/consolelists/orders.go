@@ -75,18 +75,18 @@ func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id i
 	var payload, trail string
 	var location console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT payload, received_at, ?, note, coalesce(location_sent_at, 'epoch'), location_trail
+		`SELECT payload, received_at, ?, note, location_sent_at, location_trail
 		FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
 		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
-		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message, &location.SentAt, &trail)
+		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message, postgres.OrZero(&location.SentAt),
+			&trail)
 	if err != nil {
 		return location, postgres.NotFound(err, "the place of the rider is not known")
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
 	location.Latitude, location.Longitude = sent.Latitude, sent.Longitude
-	location.SentAt = postgres.ZeroIfEpoch(location.SentAt)
 	location.Path = console.ParseRiderPath(fmt.Sprintf("%s%s,%s,%d;", trail, sent.Latitude, sent.Longitude, sent.At))
 	return location, err
 }

@@ -2,7 +2,6 @@ package consolelists
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -22,23 +21,14 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 	only.Add(!f.Before.IsZero(), "rejected.last_at < ?", f.Before)
 	only.Add(f.Missing, "orders.id IS NULL")
 	only.Add(f.Fault != "", "rejected.hub_fault = ?", f.Fault == console.HubFault)
-	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("rejected_orders_page", postgres.Args{
-		"business": business, "only": only, "limit": f.Limit,
-	}))
-	if err != nil {
-		return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
-	}
-	defer rows.Close()
-	for list = []console.RejectedOrder{}; rows.Next(); {
-		var r console.RejectedOrder
-		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.HubFault, &r.Times,
-			&r.First, &r.Last,
-			&r.OrderID, &total); err != nil {
-			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
-		}
-		list = append(list, r)
-	}
-	return list, total, rows.Err()
+	list, err = postgres.Collect(ctx, c.db.Tenant(business), "reading rejected orders",
+		func(r *console.RejectedOrder) []any {
+			return []any{&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.HubFault, &r.Times, &r.First, &r.Last,
+				&r.OrderID, &total}
+		}, bun.SafeQuery(queries.With("rejected_orders_page", postgres.Args{
+			"business": business, "only": only, "limit": f.Limit,
+		})))
+	return list, total, err
 }
 
 // OrderRepeats returns the repeats of an order with other content, the latest first.

@@ -2,8 +2,6 @@ package consolemenus
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -44,54 +42,41 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 // StorePublications returns the publications of stores, by store and platform.
 func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 	stores []int64) (map[int64]map[string]publish.Publication, error) {
-	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("published_at", postgres.Args{
+	type row struct {
+		publications.Row
+		store int64
+	}
+	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading publications", func(r *row) []any {
+		return []any{&r.store, &r.Platform, &r.State, &r.Message, &r.LeftOut, &r.Problems, &r.Cautions, &r.Note,
+			postgres.OrZero(&r.PublishedAt), postgres.OrZero(&r.DueAt), postgres.OrZero(&r.Since),
+			postgres.OrZero(&r.Deadline), &r.Task}
+	}, bun.SafeQuery(queries.With("published_at", postgres.Args{
 		"business": business, "stores": postgres.Array(stores),
-	}))
+	})))
 	if err != nil {
-		return nil, fmt.Errorf("reading publications: %w", err)
+		return nil, err
 	}
-	defer rows.Close()
-	publications := map[int64]map[string]publish.Publication{}
-	for rows.Next() {
-		var store int64
-		var p publish.Publication
-		var leftOut, problems, warnings []byte
-		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &warnings, &p.Note,
-			&p.PublishedAt, &p.DueAt, &p.Since, &p.Deadline, &p.Task); err != nil {
-			return nil, fmt.Errorf("reading publications: %w", err)
+	found := map[int64]map[string]publish.Publication{}
+	for _, r := range rows {
+		if err := r.Decode(); err != nil {
+			return nil, err
 		}
-		p.PublishedAt, p.DueAt = postgres.ZeroIfEpoch(p.PublishedAt), postgres.ZeroIfEpoch(p.DueAt)
-		p.Since, p.Deadline = postgres.ZeroIfEpoch(p.Since), postgres.ZeroIfEpoch(p.Deadline)
-		result := publish.Result{State: p.State, Message: p.Message}
-		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
+		if found[r.store] == nil {
+			found[r.store] = map[string]publish.Publication{}
 		}
-		if err := json.Unmarshal(problems, &result.Problems); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		if err := json.Unmarshal(warnings, &p.Warnings); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		p.Errors = result.Errors()
-		if publications[store] == nil {
-			publications[store] = map[string]publish.Publication{}
-		}
-		publications[store][p.Platform] = p
+		found[r.store][r.Platform] = r.Publication
 	}
-	return publications, rows.Err()
+	return found, nil
 }
 
 // PublishingOfRequest returns the publication states of the menus that a request changed last, by
 // platform. A menu that a later request has changed counts for that request.
 func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID,
 	reference core.ID) ([]console.Publishing, error) {
-	list, err := postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
 		func(p *console.Publishing) []any {
-			return []any{&p.Platform, &p.State, &p.Stores, &p.Message, &p.Since, &p.Until}
+			return []any{&p.Platform, &p.State, &p.Stores, &p.Message, postgres.OrZero(&p.Since),
+				postgres.OrZero(&p.Until)}
 		}, bun.SafeQuery(queries.With("published_by",
 			postgres.Args{"business": business, "reference": reference.String()})))
-	for i := range list {
-		list[i].Since, list[i].Until = postgres.ZeroIfEpoch(list[i].Since), postgres.ZeroIfEpoch(list[i].Until)
-	}
-	return list, err
 }

@@ -70,10 +70,10 @@ SELECT
     problems,
     warnings,
     note,
-    coalesce(published_at, 'epoch'),
-    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END,
-    coalesce(sent_at, 'epoch'),
-    coalesce(sent_deadline, 'epoch'),
+    published_at,
+    CASE WHEN available_at < 'infinity' THEN available_at END,
+    sent_at,
+    sent_deadline,
     sent_task
 FROM publications
 WHERE business_id = ?business AND store_id = ANY (?stores)
@@ -86,8 +86,8 @@ SELECT
     outcome,
     count(*),
     max(CASE WHEN outcome = 'failed' THEN message ELSE note END),
-    coalesce(min(sent_at), 'epoch'),
-    coalesce(min(sent_deadline), 'epoch')
+    min(sent_at),
+    min(sent_deadline)
 FROM (
     SELECT
         platform,

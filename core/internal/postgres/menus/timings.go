@@ -49,23 +49,10 @@ func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 
 func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	refIDs []string) (map[string]int64, error) {
-	rows, err := tx.QueryContext(ctx,
-		`SELECT name, id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?)`,
-		business, int(menu.Categories), postgres.Array(refIDs))
-	if err != nil {
-		return nil, fmt.Errorf("reading categories: %w", err)
-	}
-	defer rows.Close()
-	ids := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var id int64
-		if err := rows.Scan(&name, &id); err != nil {
-			return nil, fmt.Errorf("reading categories: %w", err)
-		}
-		ids[name] = id
-	}
-	return ids, rows.Err()
+	return postgres.CollectMap(ctx, tx, "reading categories", func(name *string, id *int64) []any {
+		return []any{name, id}
+	}, bun.SafeQuery(`SELECT name, id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?)`,
+		business, int(menu.Categories), postgres.Array(refIDs)))
 }
 
 // writeTimings replaces the timing groups with the same titles, as a revision. It increases
@@ -161,21 +148,12 @@ func (m Store) TimingGroups(ctx context.Context, business core.BusinessID) ([]me
 	if err != nil {
 		return nil, err
 	}
-	rows, err := m.db.Tenant(business).QueryContext(ctx,
-		`SELECT id, name FROM catalogue_entities WHERE business_id = ?0 AND kind = ?1
-		AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`, business, int(menu.Categories))
+	names, err := postgres.CollectMap(ctx, m.db.Tenant(business), "reading categories",
+		func(id *int64, name *string) []any { return []any{id, name} },
+		bun.SafeQuery(`SELECT id, name FROM catalogue_entities WHERE business_id = ?0 AND kind = ?1
+			AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`, business, int(menu.Categories)))
 	if err != nil {
-		return nil, fmt.Errorf("reading categories: %w", err)
-	}
-	defer rows.Close()
-	names := map[int64]string{}
-	for rows.Next() {
-		var id int64
-		var name string
-		if err := rows.Scan(&id, &name); err != nil {
-			return nil, fmt.Errorf("reading categories: %w", err)
-		}
-		names[id] = name
+		return nil, err
 	}
 	groups := make([]menu.TimingGroup, len(timings))
 	for i, t := range timings {
@@ -187,5 +165,5 @@ func (m Store) TimingGroups(ctx context.Context, business core.BusinessID) ([]me
 		}
 		slices.Sort(groups[i].CategoryRefIDs)
 	}
-	return groups, rows.Err()
+	return groups, nil
 }

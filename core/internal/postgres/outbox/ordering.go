@@ -37,23 +37,15 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 	if len(orders) == 0 {
 		return nil
 	}
-	rows, err := tx.QueryContext(ctx, `UPDATE orders o SET events = o.events + t.n
+	had, err := postgres.CollectMap(ctx, tx, "assigning sequences", func(order *int64, events *int) []any {
+		return []any{order, events}
+	}, bun.SafeQuery(`UPDATE orders o SET events = o.events + t.n
 		FROM (SELECT business, id, count(*) AS n FROM unnest(?::bigint[], ?::bigint[]) AS t (business, id)
 			GROUP BY 1, 2) t
 		WHERE o.business_id = t.business AND o.id = t.id RETURNING o.id, o.events - t.n`, postgres.Array(businesses),
-		postgres.Array(orders))
+		postgres.Array(orders)))
 	if err != nil {
-		return fmt.Errorf("assigning sequences: %w", err)
-	}
-	defer rows.Close()
-	had := map[int64]int{}
-	for rows.Next() {
-		var order int64
-		var events int
-		if err := rows.Scan(&order, &events); err != nil {
-			return fmt.Errorf("assigning sequences: %w", err)
-		}
-		had[order] = events
+		return err
 	}
 	for i := range events {
 		if e := &events[i]; e.OrderID != 0 && e.Sequence == 0 {
@@ -61,7 +53,7 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 			e.Sequence = had[e.OrderID]
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // blockedRows returns the new rows with earlier pending rows, and those whose webhook changed since

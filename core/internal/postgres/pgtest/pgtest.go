@@ -101,18 +101,11 @@ func DefaultPartitionRows(t testing.TB, db *postgres.DB) (n int) {
 // MenuVersions returns every menu version, by store.
 func MenuVersions(t testing.TB, db *postgres.DB) map[int64]int64 {
 	t.Helper()
-	rows, err := db.Bun().QueryContext(context.Background(), `SELECT store_id, version FROM menu_versions`)
+	versions, err := postgres.CollectMap(context.Background(), db.Bun(), "reading menu versions",
+		func(store, version *int64) []any { return []any{store, version} },
+		bun.SafeQuery(`SELECT store_id, version FROM menu_versions`))
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer rows.Close()
-	versions := map[int64]int64{}
-	for rows.Next() {
-		var store, version int64
-		if err := rows.Scan(&store, &version); err != nil {
-			t.Fatal(err)
-		}
-		versions[store] = version
 	}
 	return versions
 }

@@ -60,25 +60,22 @@ func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 // stores.
 func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
 	except map[string]store.Existing) (map[store.PlatformStore]string, error) {
-	found := map[store.PlatformStore]string{}
 	if len(ids) == 0 {
-		return found, nil
+		return map[store.PlatformStore]string{}, nil
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT platform, id, ref_id FROM (?) platform_store ORDER BY store_id`,
-		PlatformStores(business, ids))
-	if err != nil {
-		return nil, fmt.Errorf("reading platform stores: %w", err)
+	type row struct {
+		store.PlatformStore
+		ref string
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var platformStore store.PlatformStore
-		var ref string
-		if err := rows.Scan(&platformStore.Platform, &platformStore.ID, &ref); err != nil {
-			return nil, fmt.Errorf("reading platform stores: %w", err)
-		}
-		if _, is := except[ref]; !is {
-			found[platformStore] = ref
+	rows, err := postgres.Collect(ctx, tx, "reading platform stores", func(r *row) []any {
+		return []any{&r.Platform, &r.ID, &r.ref}
+	}, bun.SafeQuery(`SELECT platform, id, ref_id FROM (?) platform_store ORDER BY store_id`,
+		PlatformStores(business, ids)))
+	found := map[store.PlatformStore]string{}
+	for _, r := range rows {
+		if _, is := except[r.ref]; !is {
+			found[r.PlatformStore] = r.ref
 		}
 	}
-	return found, rows.Err()
+	return found, err
 }

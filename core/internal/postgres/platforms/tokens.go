@@ -133,22 +133,10 @@ type TokenState struct {
 }
 
 // TokenStates returns the state of all tokens of a business.
-func (t Tokens) TokenStates(ctx context.Context, business core.BusinessID) (list []TokenState, err error) {
-	rows, err := t.db.Tenant(business).QueryContext(ctx,
-		`SELECT platform, credential, store_ref_id, renewed_at, expires_at, failed_at, failure FROM platform_tokens
-			WHERE business_id = ? ORDER BY platform, credential, store_ref_id`, business)
-	if err != nil {
-		return nil, fmt.Errorf("reading the state of tokens: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s TokenState
-		var renewed, expires, failed sql.NullTime
-		if err := rows.Scan(&s.Platform, &s.Credential, &s.Store, &renewed, &expires, &failed, &s.Failure); err != nil {
-			return nil, fmt.Errorf("reading the state of tokens: %w", err)
-		}
-		s.RenewedAt, s.ExpiresAt, s.FailedAt = renewed.Time, expires.Time, failed.Time
-		list = append(list, s)
-	}
-	return list, rows.Err()
+func (t Tokens) TokenStates(ctx context.Context, business core.BusinessID) ([]TokenState, error) {
+	return postgres.Collect(ctx, t.db.Tenant(business), "reading the state of tokens", func(s *TokenState) []any {
+		return []any{&s.Platform, &s.Credential, &s.Store, postgres.OrZero(&s.RenewedAt), postgres.OrZero(&s.ExpiresAt),
+			postgres.OrZero(&s.FailedAt), &s.Failure}
+	}, bun.SafeQuery(`SELECT platform, credential, store_ref_id, renewed_at, expires_at, failed_at, failure
+		FROM platform_tokens WHERE business_id = ? ORDER BY platform, credential, store_ref_id`, business))
 }

@@ -20,21 +20,10 @@ import (
 // (relay.Values).
 func (p Store) Values(ctx context.Context, business core.BusinessID, platform,
 	storeRefID string) (map[string]string, error) {
-	values := map[string]string{}
-	rows, err := p.db.Bun().QueryContext(ctx, queries.With("read_values", postgres.Args{"business": business,
-		"platform": platform, "store": storeRefID}))
-	if err != nil {
-		return nil, fmt.Errorf("reading the values of a platform: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, fmt.Errorf("reading the values of a platform: %w", err)
-		}
-		values[name] = value
-	}
-	return values, rows.Err()
+	return postgres.CollectMap(ctx, p.db.Bun(), "reading the values of a platform", func(name, value *string) []any {
+		return []any{name, value}
+	}, bun.SafeQuery(queries.With("read_values", postgres.Args{"business": business, "platform": platform,
+		"store": storeRefID})))
 }
 
 // KeepValues stores values that a plugin keeps for a platform that it serves (aggregator.Platforms).

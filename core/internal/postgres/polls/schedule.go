@@ -2,7 +2,6 @@ package polls
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -109,22 +108,9 @@ type State struct {
 const maxListed = 500
 
 // List returns the polls of a business, by platform.
-func (s Store) List(ctx context.Context, business core.BusinessID) (list []State, err error) {
-	rows, err := s.db.Tenant(business).QueryContext(ctx, queries.With("list", postgres.Args{"business": business,
-		"limit": maxListed}))
-	if err != nil {
-		return nil, fmt.Errorf("reading polls: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p State
-		var attempted, due sql.NullTime
-		if err := rows.Scan(&p.Platform, &p.Poll, &p.Store, &attempted, &p.Failed, &p.Message, &due,
-			&p.Running); err != nil {
-			return nil, fmt.Errorf("reading polls: %w", err)
-		}
-		p.AttemptedAt, p.DueAt = attempted.Time, due.Time
-		list = append(list, p)
-	}
-	return list, rows.Err()
+func (s Store) List(ctx context.Context, business core.BusinessID) ([]State, error) {
+	return postgres.Collect(ctx, s.db.Tenant(business), "reading polls", func(p *State) []any {
+		return []any{&p.Platform, &p.Poll, &p.Store, postgres.OrZero(&p.AttemptedAt), &p.Failed, &p.Message,
+			postgres.OrZero(&p.DueAt), &p.Running}
+	}, bun.SafeQuery(queries.With("list", postgres.Args{"business": business, "limit": maxListed})))
 }

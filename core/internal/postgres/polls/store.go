@@ -54,20 +54,11 @@ func (s Store) Read(ctx context.Context, call relay.Call) (run poll.Run, err err
 	if !listed {
 		return run, core.Errorf(core.NotFound, "platform %s does not list the store", call.Platform)
 	}
-	rows, err := s.db.Keyed().QueryContext(ctx, queries.With("pending", postgres.Args{"business": call.Business,
-		"platform": call.Platform, "store": p.StoreID, "now": s.db.Clock().Now(), "limit": maxPending}))
-	if err != nil {
-		return run, fmt.Errorf("reading pending outcomes: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var t poll.Task
-		if err := rows.Scan(&t.Reference, &t.Kind, &t.StoreRefID, &t.Deadline); err != nil {
-			return run, fmt.Errorf("reading pending outcomes: %w", err)
-		}
-		run.Pending = append(run.Pending, t)
-	}
-	return run, rows.Err()
+	run.Pending, err = postgres.Collect(ctx, s.db.Keyed(), "reading pending outcomes", func(t *poll.Task) []any {
+		return []any{&t.Reference, &t.Kind, &t.StoreRefID, &t.Deadline}
+	}, bun.SafeQuery(queries.With("pending", postgres.Args{"business": call.Business, "platform": call.Platform,
+		"store": p.StoreID, "now": s.db.Clock().Now(), "limit": maxPending})))
+	return run, err
 }
 
 func payloadOf(call relay.Call) (p relay.PollPayload, err error) {

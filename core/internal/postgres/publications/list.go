@@ -2,50 +2,54 @@ package publications
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/publish"
 )
 
+// Row is a publication with its problems as stored.
+type Row struct {
+	publish.Publication
+	LeftOut, Problems, Cautions []byte // the omitted objects, the rejected ones, the warnings
+}
+
+// Decode decodes the problems into the publication.
+func (r *Row) Decode() error {
+	result := publish.Result{State: r.State, Message: r.Message}
+	if err := errors.Join(json.Unmarshal(r.LeftOut, &result.Omitted), json.Unmarshal(r.Problems, &result.Problems),
+		json.Unmarshal(r.Cautions, &r.Warnings)); err != nil {
+		return fmt.Errorf("reading a stored publication: %w", err)
+	}
+	r.Errors = result.Errors()
+	return nil
+}
+
 // List returns publications, sorted by store ref_id and platform, at most f.Limit.
 func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error) {
-	rows, err := p.db.Tenant(business).QueryContext(ctx, queries.With("list", postgres.Args{
+	rows, err := postgres.Collect(ctx, p.db.Tenant(business), "reading publications", func(r *Row) []any {
+		return []any{&r.StoreRef, &r.Platform, &r.State, &r.Message, &r.LeftOut, &r.Problems, &r.Cautions,
+			postgres.OrZero(&r.Reference), postgres.OrZero(&r.PublishedAt), postgres.OrZero(&r.UpdatedAt),
+			postgres.OrZero(&r.DueAt), &r.Note, &r.Attempts, postgres.OrZero(&r.Since), postgres.OrZero(&r.Deadline),
+			&r.Task}
+	}, bun.SafeQuery(queries.With("list", postgres.Args{
 		"business": business, "store": f.StoreRef, "platform": f.Platform, "state": f.State,
 		"after_store": f.After.StoreRef, "after_platform": f.After.Platform, "limit": f.Limit,
-	}))
+	})))
 	if err != nil {
-		return nil, fmt.Errorf("reading publications: %w", err)
+		return nil, err
 	}
-	defer rows.Close()
-	list := []publish.Publication{}
-	for rows.Next() {
-		var publication publish.Publication
-		var leftOut, problems, warnings string
-		var reference uuid.NullUUID
-		var published, settled, due, since, deadline sql.NullTime
-		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message,
-			&leftOut, &problems, &warnings, &reference,
-			&published, &settled, &due, &publication.Note, &publication.Attempts,
-			&since, &deadline, &publication.Task); err != nil {
-			return nil, fmt.Errorf("reading publications: %w", err)
+	list := make([]publish.Publication, len(rows))
+	for i := range rows {
+		if err := rows[i].Decode(); err != nil {
+			return nil, err
 		}
-		result := publish.Result{State: publication.State, Message: publication.Message}
-		if err := errors.Join(json.Unmarshal([]byte(leftOut), &result.Omitted),
-			json.Unmarshal([]byte(problems), &result.Problems),
-			json.Unmarshal([]byte(warnings), &publication.Warnings)); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		publication.Errors, publication.Reference = result.Errors(), reference.UUID
-		publication.PublishedAt, publication.UpdatedAt, publication.DueAt = published.Time, settled.Time, due.Time
-		publication.Since, publication.Deadline = since.Time, deadline.Time
-		list = append(list, publication)
+		list[i] = rows[i].Publication
 	}
-	return list, rows.Err()
+	return list, nil
 }
