@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -116,10 +118,22 @@ func (c DatabaseConfig) SecretDirs() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	if socket := postgres.SocketDir(c.URL); socket != "" {
+	if socket := socketDir(c.URL); socket != "" {
 		dirs = append(dirs, socket)
 	}
 	return append(dirs, devpg.SecretDirs(c.DataDir)...)
+}
+
+// socketDir returns the directory of the Unix socket that a database URL names, or "" if it names none.
+func socketDir(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return ""
+	case u.Scheme == "unix":
+		return path.Dir(u.Path)
+	}
+	return u.Query().Get("host") // of no other kind, see postgres.CheckURL
 }
 
 // SecretDirs returns the directories that contain the hub's secrets on this machine. A private server that already ran

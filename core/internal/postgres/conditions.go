@@ -53,15 +53,22 @@ func Collect[R any](ctx context.Context, in bun.IDB, doing string, into func(*R)
 // CollectMap is Collect for rows of a key and a value.
 func CollectMap[K comparable, V any](ctx context.Context, in bun.IDB, doing string, into func(*K, *V) []any,
 	query schema.QueryWithArgs) (map[K]V, error) {
-	found := map[K]V{}
-	if err := scanRows(ctx, in, query, func(rows *sql.Rows) error {
-		var key K
-		var value V
-		err := rows.Scan(into(&key, &value)...)
-		found[key] = value
-		return err
-	}); err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
+	type row struct {
+		key   K
+		value V
 	}
-	return found, nil
+	rows, err := Collect(ctx, in, doing, func(r *row) []any { return into(&r.key, &r.value) }, query)
+	found := make(map[K]V, len(rows))
+	for _, r := range rows {
+		found[r.key] = r.value
+	}
+	return found, err
+}
+
+// Exec executes a statement. doing is the prefix of its error.
+func Exec(ctx context.Context, in bun.IDB, doing, query string, args ...any) error {
+	if _, err := in.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -175,18 +174,6 @@ func urlParameters(u *url.URL) (url.Values, error) {
 			errors.New("SERVERY_DATABASE_URL: the parameters host and port are only for a socket directory")
 	}
 	return query, nil
-}
-
-// SocketDir returns the directory of the Unix socket that a database URL names, or "" if it names none.
-func SocketDir(address string) string {
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return ""
-	case u.Scheme == "unix":
-		return path.Dir(u.Path)
-	}
-	return u.Query().Get("host") // of no other kind, see urlParameters
 }
 
 // CheckURL returns an error if a database URL is malformed.

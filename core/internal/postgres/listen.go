@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -27,10 +26,7 @@ func (db *DB) Listen(ctx context.Context, channels map[string]func(payload strin
 
 // Notify wakes the workers of all replicas for a queue when the transaction commits.
 func Notify(ctx context.Context, tx bun.IDB, channel string) error {
-	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, channel); err != nil {
-		return fmt.Errorf("waking workers: %w", err)
-	}
-	return nil
+	return Exec(ctx, tx, "waking workers", `SELECT pg_notify(?, '')`, channel)
 }
 
 // silentTime is how long a connection without notifications is used. TCP notices earlier that a server is gone.

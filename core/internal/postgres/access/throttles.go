@@ -52,14 +52,10 @@ func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleCha
 			businesses, names, encoded = append(businesses, int64(key.business)), append(names, key.name),
 				append(encoded, state)
 		}
-		if _, err := tx.ExecContext(ctx,
-			`UPDATE throttles t SET state = r.state
+		return postgres.Exec(ctx, tx, "counting requests", `UPDATE throttles t SET state = r.state
 				FROM unnest(?::bigint[], ?::text[], ?::bytea[]) AS r (business_id, name, state)
 			WHERE t.business_id = r.business_id AND t.name = r.name`, postgres.Array(businesses), postgres.Array(names),
-			postgres.Array(encoded)); err != nil {
-			return fmt.Errorf("counting requests: %w", err)
-		}
-		return nil
+			postgres.Array(encoded))
 	})
 	return batch.FailAll[struct{}](len(changes), err)
 }

@@ -120,12 +120,8 @@ func (s Store) resolve(ctx context.Context, tx bun.Conn, business core.BusinessI
 }
 
 func clearSent(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
-	if _, err := tx.ExecContext(ctx,
-		`UPDATE platform_aliases SET sent = false WHERE business_id = ? AND platform = ? AND sent`, business,
-		platform); err != nil {
-		return fmt.Errorf("storing an alias of a platform: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing an alias of a platform",
+		`UPDATE platform_aliases SET sent = false WHERE business_id = ? AND platform = ? AND sent`, business, platform)
 }
 
 func auditEntry(a core.PlatformAlias) map[string]any {

@@ -30,11 +30,8 @@ func Record(ctx context.Context, db *postgres.DB, in bun.IDB, change access.Chan
 		return fmt.Errorf("writing the audit trail: %w", err)
 	}
 	now := db.Clock().Now()
-	if _, err := in.ExecContext(ctx,
+	return postgres.Exec(ctx, in, "writing the audit trail",
 		`INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object,
-		string(encoded)); err != nil {
-		return fmt.Errorf("writing the audit trail: %w", err)
-	}
-	return nil
+		string(encoded))
 }

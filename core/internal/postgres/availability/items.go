@@ -192,13 +192,10 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 	if err := writer.Write(plan); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx,
+	return postgres.Exec(ctx, tx, "storing a revision",
 		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
 			VALUES (?, ?, ?, 'switch', ?, ?, ?)`,
-		s.business, revision.ID, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
-		return fmt.Errorf("storing a revision: %w", err)
-	}
-	return nil
+		s.business, revision.ID, s.reference, s.storeRef, s.actor, t.db.Clock().Now())
 }
 
 // publishSwitch marks the menus that a switch changed. It publishes enabled items at once, because

@@ -34,11 +34,8 @@ func (p Plugins) RecordFaults(ctx context.Context, list []aggregator.FaultCount)
 				return fmt.Errorf("recording a fault of plugin %s: %w", f.Plugin, err)
 			}
 		}
-		if _, err := tx.ExecContext(ctx, queries.With("trim_faults",
-			postgres.Args{"most": maxFaultCauses})); err != nil {
-			return fmt.Errorf("deleting old faults of plugins: %w", err)
-		}
-		return nil
+		return postgres.Exec(ctx, tx, "deleting old faults of plugins", queries.With("trim_faults",
+			postgres.Args{"most": maxFaultCauses}))
 	})
 }
 

@@ -113,12 +113,9 @@ func lockOrders(ctx context.Context, tx bun.Conn, results []relay.Result) error 
 	if len(orders) == 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx,
+	return postgres.Exec(ctx, tx, "locking orders",
 		`SELECT 1 FROM orders WHERE (business_id, id) IN (SELECT * FROM unnest(?::bigint[], ?::bigint[]))
-		ORDER BY business_id, id FOR UPDATE`, postgres.Array(businesses), postgres.Array(orders)); err != nil {
-		return fmt.Errorf("locking orders: %w", err)
-	}
-	return nil
+		ORDER BY business_id, id FOR UPDATE`, postgres.Array(businesses), postgres.Array(orders))
 }
 
 // withoutRecorded omits results whose attempts are already recorded. Their transaction has
@@ -259,17 +256,14 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 			}
 		}
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("advance", postgres.Args{
+	return postgres.Exec(ctx, tx, "unblocking calls", queries.With("advance", postgres.Args{
 		"businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 		"versions": postgres.Array(versions),
 		"attempts": postgres.Array(attempts), "retry": postgres.Array(retry), "due": postgres.Array(due),
 		"notes": postgres.Array(notes), "location_states": postgres.Array(locationStates), "owner": owner,
 		"sent": postgres.Array(sent), "leases": postgres.Array(leases),
 		"location": relay.RiderLocation,
-	})); err != nil {
-		return fmt.Errorf("unblocking calls: %w", err)
-	}
-	return nil
+	}))
 }
 
 // Release requeues leased calls with their due times unchanged.

@@ -47,10 +47,8 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 
 // RemoveHub deletes the plugin status of a hub that stops.
 func (p Plugins) RemoveHub(ctx context.Context, hub core.ID) error {
-	if _, err := p.db.Bun().ExecContext(ctx, `DELETE FROM plugin_hubs WHERE hub = ?`, hub); err != nil {
-		return fmt.Errorf("deleting the status of plugins: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, p.db.Bun(), "deleting the status of plugins",
+		`DELETE FROM plugin_hubs WHERE hub = ?`, hub)
 }
 
 // Hubs returns the plugin status of the running hubs.

@@ -233,11 +233,8 @@ func (t pluginStatus) renderer() string {
 
 // RecordServing records that a worker has the plugins and could call them at the given time.
 func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) error {
-	if _, err := p.db.Bun().ExecContext(ctx, `UPDATE plugins SET worker_seen_at = ? WHERE id = ANY (?::text[])`, at,
-		postgres.Array(ids)); err != nil {
-		return fmt.Errorf("storing which plugins serve: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, p.db.Bun(), "storing which plugins serve",
+		`UPDATE plugins SET worker_seen_at = ? WHERE id = ANY (?::text[])`, at, postgres.Array(ids))
 }
 
 // InUse returns the platforms of all businesses that a plugin serves and that have settings or a

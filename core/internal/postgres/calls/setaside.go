@@ -2,7 +2,6 @@ package calls
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -146,10 +145,7 @@ func (p Plugins) requeueCalls(ctx context.Context, tx bun.Conn, box *outbox.Outb
 	if err := box.RequeueCalls(ctx, tx, failed); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("retry_calls", postgres.Args{
+	return postgres.Exec(ctx, tx, "queueing failed calls again", queries.With("retry_calls", postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "now": now,
-	})); err != nil {
-		return fmt.Errorf("queueing failed calls again: %w", err)
-	}
-	return nil
+	}))
 }

@@ -154,11 +154,9 @@ func (s Store) eraseSome(ctx context.Context, tx bun.Conn, e *openErasure) error
 	if e.more = len(orders) > 0; !e.more && len(waiting) == 0 && now.Sub(e.at) >= settleTime {
 		done = now
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE customer_erasures SET erased = erased + ?, waiting = ?, done_at = ?
-			WHERE business_id = ? AND id = ?`, len(orders), len(waiting), done, e.business, e.id); err != nil {
-		return fmt.Errorf("storing an erasure: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing an erasure",
+		`UPDATE customer_erasures SET erased = erased + ?, waiting = ?, done_at = ?
+			WHERE business_id = ? AND id = ?`, len(orders), len(waiting), done, e.business, e.id)
 }
 
 // selection is the orders of a business that match a condition and were placed by a time.
@@ -299,10 +297,7 @@ func scrubCalls(ctx context.Context, tx bun.Conn, business core.BusinessID, orde
 	for i, c := range calls {
 		ids[i], payloads[i] = c.ID, string(customer.Scrub([]byte(c.Payload)))
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("replace_payloads", postgres.Args{
+	return postgres.Exec(ctx, tx, "storing calls without personal data", queries.With("replace_payloads", postgres.Args{
 		"business": business, "ids": postgres.Array(ids), "payloads": postgres.Array(payloads),
-	})); err != nil {
-		return fmt.Errorf("storing calls without personal data: %w", err)
-	}
-	return nil
+	}))
 }

@@ -146,9 +146,6 @@ func (r followedResends) tally(ctx context.Context, tx bun.Conn, work core.Job,
 
 // forget deletes the rows of a job.
 func (r followedResends) forget(ctx context.Context, tx bun.Conn, work core.Job) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM followed_resends WHERE business_id = ? AND reference = ?`,
-		work.Business, work.ID); err != nil {
-		return fmt.Errorf("deleting the deliveries of job %s: %w", work.ID, err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "deleting the deliveries of job "+work.ID.String(),
+		`DELETE FROM followed_resends WHERE business_id = ? AND reference = ?`, work.Business, work.ID)
 }

@@ -123,14 +123,11 @@ func (q Store) insertHealth(ctx context.Context, tx bun.Conn, endpoints []int64,
 		businesses[i] = int64(of[endpoint][0].Delivery.Business)
 	}
 	now := q.db.Clock().Now()
-	if _, err := tx.ExecContext(ctx,
+	return postgres.Exec(ctx, tx, "recording failing endpoints",
 		`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error)
 		SELECT business_id, endpoint, 0, ?0, ?0, 0, ''
 		FROM unnest(?1::bigint[], ?2::bigint[]) AS r (business_id, endpoint) ON CONFLICT DO NOTHING`,
-		now, pgdialect.Array(businesses), pgdialect.Array(endpoints)); err != nil {
-		return fmt.Errorf("recording failing endpoints: %w", err)
-	}
-	return nil
+		now, pgdialect.Array(businesses), pgdialect.Array(endpoints))
 }
 
 func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow,

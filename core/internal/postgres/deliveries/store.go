@@ -344,10 +344,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, deliveries []webhook.
 }
 
 func release(ctx context.Context, in bun.IDB, owner core.ID, deliveries []webhook.Delivery) error {
-	if _, err := in.ExecContext(ctx, queries.With("release", leaseArgs(owner, deliveries))); err != nil {
-		return fmt.Errorf("releasing deliveries: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, in, "releasing deliveries", queries.With("release", leaseArgs(owner, deliveries)))
 }
 
 // leases returns claimed rows as deliveries that can only be released.

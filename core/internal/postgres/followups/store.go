@@ -122,10 +122,7 @@ func (s Store) wait(ctx context.Context, business core.BusinessID, f order.Follo
 	case all >= maxWaiting:
 		return core.Errorf(core.Conflict, "%d messages already wait for this order, the maximum", maxWaiting)
 	}
-	if _, err := s.db.Bun().ExecContext(ctx, queries.With("store_waiting", args)); err != nil {
-		return fmt.Errorf("storing a follow-up: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, s.db.Bun(), "storing a follow-up", queries.With("store_waiting", args))
 }
 
 // ApplyWaiting applies the follow-ups that wait for orders, which are given by columns (intake.Applier).

@@ -165,10 +165,8 @@ func (s Store) storeRevision(ctx context.Context, tx bun.Conn, r revision, summa
 	if r.event != (core.ID{}) {
 		published = r.event
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("store_revision", postgres.Args{"business": r.business,
-		"order": r.id, "change": r.Update.ChangeID, "event": published, "reason": r.Update.Reason, "note": note,
-		"changes": string(changes), "actor": r.Actor(), "now": s.db.Clock().Now()})); err != nil {
-		return fmt.Errorf("storing a change of an order: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing a change of an order",
+		queries.With("store_revision", postgres.Args{"business": r.business,
+			"order": r.id, "change": r.Update.ChangeID, "event": published, "reason": r.Update.Reason, "note": note,
+			"changes": string(changes), "actor": r.Actor(), "now": s.db.Clock().Now()}))
 }

@@ -116,11 +116,8 @@ func (m Store) hasChanged(ctx context.Context, tx bun.Conn, business core.Busine
 }
 
 func (m Store) storeProgress(ctx context.Context, tx bun.Conn, work core.Job, body []byte) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`,
-		m.db.Compress(body), work.Business, work.ID); err != nil {
-		return fmt.Errorf("storing the progress of the recheck: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing the progress of the recheck",
+		`UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Compress(body), work.Business, work.ID)
 }
 
 // StoresAfter returns stores to check on a platform (menu.RecheckStorage).

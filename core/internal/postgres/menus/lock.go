@@ -32,10 +32,7 @@ const menuLock = `hashtextextended('servery menu ' || ?, 0)`
 // lockMenu serializes the transactions that change the menu of a business, because their changes
 // depend on the menu that they read.
 func lockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+menuLock+`)`, int64(business)); err != nil {
-		return fmt.Errorf("locking the menu: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "locking the menu", `SELECT pg_advisory_xact_lock(`+menuLock+`)`, int64(business))
 }
 
 // ByKind returns items and options as two columns: kinds and ref_ids.
@@ -61,11 +58,8 @@ func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, ent
 	if len(names) == 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx,
+	return postgres.Exec(ctx, tx, "deleting timed availability changes",
 		`DELETE FROM item_timers t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
 		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, postgres.Array(kinds),
-		postgres.Array(names), business, entities.Store); err != nil {
-		return fmt.Errorf("deleting timed availability changes: %w", err)
-	}
-	return nil
+		postgres.Array(names), business, entities.Store)
 }

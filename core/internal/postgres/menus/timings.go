@@ -151,7 +151,8 @@ func (m Store) TimingGroups(ctx context.Context, business core.BusinessID) ([]me
 	names, err := postgres.CollectMap(ctx, m.db.Tenant(business), "reading categories",
 		func(id *int64, name *string) []any { return []any{id, name} },
 		bun.SafeQuery(`SELECT id, name FROM catalogue_entities WHERE business_id = ?0 AND kind = ?1
-			AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`, business, int(menu.Categories)))
+			AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`,
+			business, int(menu.Categories)))
 	if err != nil {
 		return nil, err
 	}

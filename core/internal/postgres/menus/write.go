@@ -2,7 +2,6 @@ package menus
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -34,10 +33,7 @@ func (w *MenuWriter) Write(plan *menu.Plan) error {
 }
 
 func (w *MenuWriter) exec(what, statement string, args ...any) error {
-	if _, err := w.Tx.ExecContext(w.Ctx, statement, args...); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return postgres.Exec(w.Ctx, w.Tx, what, statement, args...)
 }
 
 // emptyStores removes the kinds of a master flush from every store.

@@ -55,12 +55,9 @@ func (o Store) applyCancellation(ctx context.Context, business core.BusinessID, 
 		core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	if _, err := o.db.Bun().ExecContext(ctx,
+	return postgres.Exec(ctx, o.db.Bun(), "removing a cancellation",
 		`DELETE FROM pending_cancellations WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
-		business, c.Platform, c.PlatformOrderID); err != nil {
-		return fmt.Errorf("removing a cancellation: %w", err)
-	}
-	return nil
+		business, c.Platform, c.PlatformOrderID)
 }
 
 // ApplyPendingCancellations cancels the orders that arrived after their cancellations.

@@ -74,14 +74,11 @@ func queueKeys(ctx context.Context, tx bun.Conn, calls []Call) error {
 		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
 		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
+	return postgres.Exec(ctx, tx, "queueing calls", queries.With("queue_ordering_keys", postgres.Args{
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
 		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
-	})); err != nil {
-		return fmt.Errorf("queueing calls: %w", err)
-	}
-	return nil
+	}))
 }
 
 // RequeueCalls queues the ordering keys of stored calls, which the caller lets wait again.

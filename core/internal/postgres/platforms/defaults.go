@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -36,9 +37,6 @@ func (p Store) ReplaceSettings(ctx context.Context, tx bun.Conn, plugin string, 
 	}); err != nil || wasSetUp {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE platforms SET secrets = NULL WHERE business_id = ? AND name = ?`,
-		f.Business, f.Platform); err != nil {
-		return fmt.Errorf("storing the platform: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing the platform",
+		`UPDATE platforms SET secrets = NULL WHERE business_id = ? AND name = ?`, f.Business, f.Platform)
 }

@@ -49,11 +49,8 @@ func CheckPlatformStores(ctx context.Context, tx bun.IDB, business core.Business
 
 // LockPlatformStores serializes the transactions that change the platform stores of a business.
 func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('servery outlets ' || ?, 0))`,
-		int64(business)); err != nil {
-		return fmt.Errorf("locking platform stores: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "locking platform stores",
+		`SELECT pg_advisory_xact_lock(hashtextextended('servery outlets ' || ?, 0))`, int64(business))
 }
 
 // FindPlatformStores returns the ref_ids of stores with any of the platform store ids, except the given

@@ -290,12 +290,9 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, c platformChange) 
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx,
+	return postgres.Exec(ctx, tx, "storing when secrets were set",
 		`UPDATE platforms SET secrets_set_at = ((secrets_set_at::jsonb - ?::text[]) || ?::jsonb)::text
 			WHERE business_id = ?
 			AND name = ?`,
-		postgres.Array(removed), string(encoded), c.business, c.platform.Name); err != nil {
-		return fmt.Errorf("storing when secrets were set: %w", err)
-	}
-	return nil
+		postgres.Array(removed), string(encoded), c.business, c.platform.Name)
 }

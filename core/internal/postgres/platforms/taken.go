@@ -32,11 +32,8 @@ func TakenElsewhere(ctx context.Context, tx bun.IDB, business core.BusinessID,
 // LockShared serializes the transactions that add platform store ids at the same shared URL. It covers the plugins of
 // the platforms of a business that were set up, and plugin, which may be "".
 func LockShared(ctx context.Context, tx bun.IDB, business core.BusinessID, plugin string) error {
-	if _, err := tx.ExecContext(ctx, queries.With("lock_shared",
-		postgres.Args{"business": business, "plugin": plugin})); err != nil {
-		return fmt.Errorf("locking shared URLs: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "locking shared URLs", queries.With("lock_shared",
+		postgres.Args{"business": business, "plugin": plugin}))
 }
 
 // RejectTaken returns Conflict if an active store of a business has a platform store id that belongs to another

@@ -87,22 +87,17 @@ func (t Tokens) Save(ctx context.Context, key credential.Key, owner core.ID,
 
 // Release ends the lease. A reason other than "" is why the renewal failed.
 func (t Tokens) Release(ctx context.Context, key credential.Key, owner core.ID, reason string) error {
-	if _, err := t.db.Keyed().ExecContext(ctx, queries.With("release_tokens", postgres.Args{
-		"business": key.Business, "platform": key.Platform, "credential": key.Credential, "store": key.Store,
-		"owner": owner, "now": t.db.Clock().Now(), "reason": postgres.CleanText(reason),
-	})); err != nil {
-		return fmt.Errorf("releasing the tokens of credential %s: %w", key.Credential, err)
-	}
-	return nil
+	return postgres.Exec(ctx, t.db.Keyed(), "releasing the tokens of credential "+key.Credential,
+		queries.With("release_tokens", postgres.Args{
+			"business": key.Business, "platform": key.Platform, "credential": key.Credential, "store": key.Store,
+			"owner": owner, "now": t.db.Clock().Now(), "reason": postgres.CleanText(reason),
+		}))
 }
 
 // dropTokens deletes the tokens of a platform.
 func (p Store) dropTokens(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_tokens WHERE business_id = ? AND platform = ?`, business,
-		platform); err != nil {
-		return fmt.Errorf("deleting the tokens of platform %s: %w", platform, err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "deleting the tokens of platform "+platform,
+		`DELETE FROM platform_tokens WHERE business_id = ? AND platform = ?`, business, platform)
 }
 
 // dropStoreTokens deletes the tokens of stores that have no own secret anymore.
@@ -113,12 +108,10 @@ func (p Store) dropStoreTokens(ctx context.Context, tx bun.Conn, c platformChang
 			stores = append(stores, store)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_tokens WHERE business_id = ? AND platform = ?
+	return postgres.Exec(ctx, tx, "deleting the tokens of stores",
+		`DELETE FROM platform_tokens WHERE business_id = ? AND platform = ?
 		AND store_ref_id <> '' AND store_ref_id <> ALL (?::text[])`, c.business, c.platform.Name,
-		postgres.Array(stores)); err != nil {
-		return fmt.Errorf("deleting the tokens of stores: %w", err)
-	}
-	return nil
+		postgres.Array(stores))
 }
 
 // TokenState is the state of the tokens of a credential. It has no tokens.

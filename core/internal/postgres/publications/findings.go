@@ -130,15 +130,12 @@ func writeFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, o
 			columns[i][at] = text
 		}
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("write_findings", postgres.Args{
+	return postgres.Exec(ctx, tx, "writing findings", queries.With("write_findings", postgres.Args{
 		"business": business, "items": postgres.Array(items), "stores": postgres.Array(stores),
 		"warnings": postgres.Array(warnings), "platforms": postgres.Array(columns[0]),
 		"rules": postgres.Array(columns[1]), "messages": postgres.Array(columns[2]),
 		"entities": postgres.Array(columns[3]), "refs": postgres.Array(columns[4]),
-	})); err != nil {
-		return fmt.Errorf("writing findings: %w", err)
-	}
-	return nil
+	}))
 }
 
 // ReadFindings returns the findings that a condition selects.

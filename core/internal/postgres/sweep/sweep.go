@@ -31,10 +31,7 @@ func Run(ctx context.Context, db *postgres.DB, name string,
 		if err != nil || to.Equal(from) {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE sweep_cursors SET checked_until = ? WHERE name = ?`, to,
-			name); err != nil {
-			return fmt.Errorf("storing the sweep cursor of %s: %w", name, err)
-		}
-		return nil
+		return postgres.Exec(ctx, tx, "storing the sweep cursor of "+name,
+			`UPDATE sweep_cursors SET checked_until = ? WHERE name = ?`, to, name)
 	})
 }

@@ -133,13 +133,10 @@ func End(ctx context.Context, db *postgres.DB, tx bun.IDB, list ...Ended) error 
 		businesses[i], calls[i], states[i] = int64(e.Business), e.CallID.String(), string(e.State)
 	}
 	now := db.Clock().Now()
-	if _, err := tx.ExecContext(ctx, queries.With("end", postgres.Args{
+	return postgres.Exec(ctx, tx, "ending pending outcomes", queries.With("end", postgres.Args{
 		"businesses": postgres.Array(businesses), "calls": postgres.Array(calls), "states": postgres.Array(states),
 		"now": now, "until": now.Add(endedTime),
-	})); err != nil {
-		return fmt.Errorf("ending pending outcomes: %w", err)
-	}
-	return nil
+	}))
 }
 
 // deleteBatch is the number of tasks that one statement deletes.

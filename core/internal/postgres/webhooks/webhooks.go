@@ -215,12 +215,10 @@ func (w Store) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subsc
 	if before.Active || !sub.Active {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
+	return postgres.Exec(ctx, tx, "releasing held deliveries",
+		`UPDATE delivery_queue SET available_at = greatest(due_at, ?)
 		WHERE business_id = ? AND endpoint = ? AND available_at = 'infinity' AND NOT blocked`, w.db.Clock().Now(),
-		sub.Business, sub.ID); err != nil {
-		return fmt.Errorf("releasing held deliveries: %w", err)
-	}
-	return nil
+		sub.Business, sub.ID)
 }
 
 // rescheduleRetries reschedules deliveries that wait for a retry: the wait since the last attempt follows
