@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -54,27 +53,17 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 }
 
 // outcomeEvents returns the outcome events of a request, including those without a subscription.
-func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID,
-	reference core.ID) (list []core.Event, err error) {
-	rows, err := t.db.Tenant(business).QueryContext(ctx, `SELECT event_type, body FROM events
+func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, reference core.ID) ([]core.Event, error) {
+	list, err := postgres.Collect(ctx, t.db.Tenant(business), "reading the results of an availability change",
+		func(e *core.Event) []any { return []any{&e.Type, &e.Body} },
+		bun.SafeQuery(`SELECT event_type, body FROM events
 		WHERE business_id = ? AND reference = ? AND event_type = ANY (?) ORDER BY id LIMIT ?`, business,
-		reference.String(),
-		postgres.Array([]core.EventType{core.StoreAction, core.ItemStateToggle, core.OptionStateToggle,
-			core.HubMenuPublish}), maxOutcomes)
-	if err != nil {
-		return nil, fmt.Errorf("reading the results of an availability change: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var e core.Event
-		var compressed []byte
-		if err := rows.Scan(&e.Type, &compressed); err != nil {
-			return nil, fmt.Errorf("reading the results of an availability change: %w", err)
-		}
-		if e.Body, err = t.db.Decompress(compressed); err != nil {
+			reference.String(), postgres.Array([]core.EventType{core.StoreAction, core.ItemStateToggle,
+				core.OptionStateToggle, core.HubMenuPublish}), maxOutcomes))
+	for i := range list {
+		if list[i].Body, err = t.db.Decompress(list[i].Body); err != nil {
 			return nil, err
 		}
-		list = append(list, e)
 	}
-	return list, rows.Err()
+	return list, err
 }

@@ -2,7 +2,8 @@ package availability
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -12,24 +13,21 @@ import (
 // Unavailable returns the unavailable items and options of a store on a platform (aggregator.Availability).
 func (t Store) Unavailable(ctx context.Context, business core.BusinessID, store int64, platform string,
 	limit int) (items, options []string, err error) {
-	rows, err := t.db.Tenant(business).QueryContext(ctx, queries.With("unavailable", postgres.Args{
+	type row struct {
+		kind menu.Kind
+		name string
+	}
+	rows, err := postgres.Collect(ctx, t.db.Tenant(business), "reading unavailable items", func(r *row) []any {
+		return []any{&r.kind, &r.name}
+	}, bun.SafeQuery(queries.With("unavailable", postgres.Args{
 		"business": business, "store": store, "platform": platform, "limit": limit,
-	}))
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading unavailable items: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var kind menu.Kind
-		var name string
-		if err := rows.Scan(&kind, &name); err != nil {
-			return nil, nil, fmt.Errorf("reading unavailable items: %w", err)
-		}
-		if kind == menu.Items {
-			items = append(items, name)
+	})))
+	for _, r := range rows {
+		if r.kind == menu.Items {
+			items = append(items, r.name)
 		} else {
-			options = append(options, name)
+			options = append(options, r.name)
 		}
 	}
-	return items, options, rows.Err()
+	return items, options, err
 }

@@ -5,44 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/webhook"
 )
-
-type problemRow struct {
-	BusinessID core.BusinessID      `bun:"business_id"`
-	ID         int64                `bun:"id"`
-	Server     string               `bun:"server"`
-	ErrorClass webhook.ErrorClass   `bun:"error_class"`
-	Status     int                  `bun:"status"`
-	Webhooks   []int64              `bun:"webhooks,array"`
-	FirstSeen  time.Time            `bun:"first_seen_at"`
-	LastSeen   time.Time            `bun:"last_seen_at"`
-	State      console.ProblemState `bun:"state"`
-	ChangedBy  string               `bun:"changed_by"`
-	ChangedAt  time.Time            `bun:"changed_at"`
-	ReopenedAt time.Time            `bun:"reopened_at"`
-	Assignee   string               `bun:"assignee"`
-	Note       string               `bun:"note"`
-	Events     []string             `bun:"events,array"`
-	Failed     int                  `bun:"failed"`
-}
-
-func (r problemRow) problem() console.Problem {
-	p := console.Problem{Business: r.BusinessID, ID: r.ID, Server: r.Server, Class: r.ErrorClass, Status: r.Status,
-		Webhooks: r.Webhooks, FirstSeen: r.FirstSeen, LastSeen: r.LastSeen, State: r.State, ChangedBy: r.ChangedBy,
-		ChangedAt: r.ChangedAt, ReopenedAt: r.ReopenedAt, Assignee: r.Assignee, Note: r.Note, Failed: r.Failed}
-	for _, event := range r.Events {
-		p.Events = append(p.Events, core.EventType(event))
-	}
-	return p
-}
 
 // Problems returns problems of businesses, those that failed last first.
 func (c Store) Problems(ctx context.Context, f console.ProblemFilter) ([]console.Problem, error) {
@@ -73,17 +43,13 @@ func (c Store) Problem(ctx context.Context, business core.BusinessID, id int64) 
 func (c Store) problems(ctx context.Context, in bun.IDB, businesses []core.BusinessID, only postgres.Conditions,
 	limit int) ([]console.Problem, error) {
 	only.Add(businesses != nil, "problem.business_id = ANY (?)", postgres.Array(businesses))
-	var rows []problemRow
-	if err := in.NewRaw(queries.With("problems", postgres.Args{
+	return postgres.Collect(ctx, in, "reading problems", func(p *console.Problem) []any {
+		return []any{&p.Business, &p.ID, &p.Server, &p.Class, &p.Status, pgdialect.Array(&p.Webhooks), &p.FirstSeen,
+			&p.LastSeen, &p.State, &p.ChangedBy, postgres.OrZero(&p.ChangedAt), postgres.OrZero(&p.ReopenedAt),
+			&p.Assignee, &p.Note, pgdialect.Array(&p.Events), &p.Failed}
+	}, bun.SafeQuery(queries.With("problems", postgres.Args{
 		"only": only, "most": console.MaxProblemCount, "limit": limit,
-	})).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading problems: %w", err)
-	}
-	list := make([]console.Problem, len(rows))
-	for i, row := range rows {
-		list[i] = row.problem()
-	}
-	return list, nil
+	})))
 }
 
 // ProblemAssignees returns the email addresses of users who have problems of businesses. nil means all businesses.
@@ -114,25 +80,22 @@ func (c Store) ProblemTargets(ctx context.Context, business core.BusinessID,
 // ProblemResends returns the latest resends of a problem, newest first.
 func (c Store) ProblemResends(ctx context.Context, business core.BusinessID,
 	id int64) ([]console.ProblemResend, error) {
-	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("problem_resends", postgres.Args{
+	type row struct {
+		console.ProblemResend
+		outcome []byte
+	}
+	rows, err := postgres.Collect(ctx, c.db.Tenant(business), "reading resends of a problem", func(r *row) []any {
+		return []any{&r.Reference, &r.State, &r.Error, &r.Actor, &r.CreatedAt, &r.outcome}
+	}, bun.SafeQuery(queries.With("problem_resends", postgres.Args{
 		"business": business, "kind": core.ProblemResendJob, "subject": strconv.FormatInt(id, 10),
 		"limit": shownTargets,
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading resends of a problem: %w", err)
-	}
-	defer rows.Close()
-	var list []console.ProblemResend
-	for rows.Next() {
-		var r console.ProblemResend
-		var outcome []byte
-		if err := rows.Scan(&r.Reference, &r.State, &r.Error, &r.Actor, &r.CreatedAt, &outcome); err != nil {
-			return nil, fmt.Errorf("reading resends of a problem: %w", err)
-		}
-		if err := json.Unmarshal(outcome, &r.Outcome); err != nil {
+	})))
+	list := make([]console.ProblemResend, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.outcome, &r.Outcome); err != nil {
 			return nil, fmt.Errorf("reading a resend's outcome: %w", err)
 		}
-		list = append(list, r)
+		list[i] = r.ProblemResend
 	}
-	return list, rows.Err()
+	return list, err
 }

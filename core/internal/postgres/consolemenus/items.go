@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/uptrace/bun"
 
@@ -35,27 +34,12 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 	case console.ItemInactive:
 		only.Add(true, "(NOT item.active OR ?)", categoryInactive)
 	}
-	var rows []struct {
-		ID               int64     `bun:"id"`
-		RefID            string    `bun:"name"`
-		Title            string    `bun:"title"`
-		Price            string    `bun:"price"`
-		Active           bool      `bun:"active"`
-		Unlisted         bool      `bun:"unlisted"`
-		CategoryInactive bool      `bun:"category_inactive"`
-		Findings         int       `bun:"findings"`
-		Updated          time.Time `bun:"updated_at"`
-	}
-	if err := c.db.Tenant(business).NewRaw(queries.With("list_items", postgres.Args{
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading items", func(i *console.Item) []any {
+		return []any{&i.ID, &i.RefID, &i.Title, &i.Price, &i.Active, postgres.OrZero(&i.Unlisted), &i.CategoryInactive,
+			&i.Findings, &i.Updated}
+	}, bun.SafeQuery(queries.With("list_items", postgres.Args{
 		"category_inactive": categoryInactive, "business": business, "after": f.After, "only": only, "limit": f.Limit,
-	})).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading items: %w", err)
-	}
-	list := make([]console.Item, len(rows))
-	for i, r := range rows {
-		list[i] = console.Item(r)
-	}
-	return list, nil
+	})))
 }
 
 // ItemID returns the id of an item by its ref_id, or NotFound.
@@ -68,25 +52,18 @@ func (c Store) ItemID(ctx context.Context, business core.BusinessID, refID strin
 
 // Item returns an item with its categories and findings.
 func (c Store) Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error) {
-	var row struct {
-		RefID   string          `bun:"name"`
-		Title   string          `bun:"title"`
-		Price   string          `bun:"price"`
-		Active  bool            `bun:"active"`
-		Updated time.Time       `bun:"updated_at"`
-		Record  json.RawMessage `bun:"record"`
-	}
-	if err := c.db.Tenant(business).NewRaw(`SELECT name, coalesce(record->>'title', '') AS title,
-		coalesce(record->>'price', '') AS price, active, updated_at, record FROM catalogue_entities
-		WHERE business_id = ? AND kind = ? AND id = ?`, business, int(menu.Items), id).Scan(ctx, &row); err != nil {
+	detail := console.ItemDetail{Item: console.Item{ID: id}}
+	if err := c.db.Tenant(business).QueryRowContext(ctx, `SELECT name, coalesce(record->>'title', ''),
+		coalesce(record->>'price', ''), active, updated_at, record FROM catalogue_entities
+		WHERE business_id = ? AND kind = ? AND id = ?`, business, int(menu.Items), id).
+		Scan(&detail.RefID, &detail.Title, &detail.Price, &detail.Active, &detail.Updated,
+			&detail.Record); err != nil {
 		return console.ItemDetail{}, postgres.NotFound(err, "there is no such item")
 	}
-	detail := console.ItemDetail{Record: row.Record, Item: console.Item{ID: id, RefID: row.RefID, Title: row.Title,
-		Price: row.Price, Active: row.Active, Updated: row.Updated}}
 	var listed struct {
 		Platforms []string `json:"included_platforms"`
 	}
-	if err := json.Unmarshal(row.Record, &listed); err != nil {
+	if err := json.Unmarshal(detail.Record, &listed); err != nil {
 		return detail, fmt.Errorf("reading item %d: %w", id, err)
 	}
 	detail.Platforms = listed.Platforms

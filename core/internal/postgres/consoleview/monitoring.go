@@ -3,6 +3,7 @@ package consoleview
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -56,20 +57,14 @@ func (c Store) SetMonitoringRules(ctx context.Context, business core.BusinessID,
 func (c Store) monitoringRules(ctx context.Context, in bun.IDB, business core.BusinessID,
 	lock string) (w console.MonitoringRules, err error) {
 	var ack, silent sql.NullInt64
-	rows, err := in.QueryContext(ctx,
+	err = in.QueryRowContext(ctx,
 		`SELECT ack_within_s, silent_after_s, close_silent_stores FROM presence_rules WHERE business_id = ? `+lock,
-		business)
-	if err != nil {
+		business).Scan(&ack, &silent, &w.CloseSilent)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return w, fmt.Errorf("reading the monitoring of a business: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(&ack, &silent, &w.CloseSilent); err != nil {
-			return w, fmt.Errorf("reading the monitoring of a business: %w", err)
-		}
-	}
 	w.AckWithin, w.SilentAfter = durationOf(ack), durationOf(silent)
-	return w, rows.Err()
+	return w, nil
 }
 
 func durationOf(seconds sql.NullInt64) *time.Duration {

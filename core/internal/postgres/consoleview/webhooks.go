@@ -2,10 +2,10 @@ package consoleview
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
@@ -13,68 +13,32 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 )
 
-type endpointRow struct {
-	BusinessID        core.BusinessID `bun:"business_id"`
-	ID                int64           `bun:"id"`
-	EventType         core.EventType  `bun:"event_type"`
-	URL               string          `bun:"url"`
-	Active            bool            `bun:"active"`
-	DisabledReason    string          `bun:"disabled_reason"`
-	Units             string          `bun:"retrial_interval_units"`
-	EventHeader       string          `bun:"event_type_header"`
-	EventValue        string          `bun:"event_type_header_value"`
-	HeaderNames       []string        `bun:"header_names,array"`
-	HeadersChangedAt  time.Time       `bun:"headers_changed_at"`
-	CreatedAt         time.Time       `bun:"created_at"`
-	SucceededAt       time.Time       `bun:"succeeded_at"`
-	FailedAt          time.Time       `bun:"failed_at"`
-	FailingSince      time.Time       `bun:"failing_since"`
-	Status            int             `bun:"status"`
-	Class             string          `bun:"error_class"`
-	Error             string          `bun:"error"`
-	DeliveryID        core.ID         `bun:"delivery_id,type:uuid"`
-	Held              int             `bun:"held"`
-	Waiting           int             `bun:"waiting"`
-	FailedDeliveries  int             `bun:"failed_deliveries"`
-	ServerSucceededAt time.Time       `bun:"server_succeeded_at"`
-	Succeeded         int64           `bun:"succeeded"`
-	Failed            int64           `bun:"failed"`
-	TotalUS           int64           `bun:"total_us"`
-	MaxUS             int64           `bun:"max_us"`
-	OldSecretUntil    time.Time       `bun:"previous_secret_expires_at"`
-	CircuitOpenedAt   time.Time       `bun:"probing_since"`
-	PauseMS           int64           `bun:"pause_ms"`
-}
-
 // endpoints returns the webhooks that a query selects.
 func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...any) ([]console.Endpoint, error) {
-	var rows []endpointRow
-	day := c.day()
-	if err := in.NewRaw(queries.With("endpoints", postgres.Args{
-		"webhooks": bun.SafeQuery(which, args...), "day": day, "most": console.MaxCount,
-		"is_held": deliveries.IsHeld,
-	})).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading webhooks: %w", err)
+	type row struct {
+		console.Endpoint
+		pauseMS, totalUS, maxUS int64
 	}
+	rows, err := postgres.Collect(ctx, in, "reading webhooks", func(r *row) []any {
+		h := &r.Health
+		return []any{&r.Business, &r.ID, &r.EventType, &r.URL, &r.Active, &r.DisabledReason, &r.Units, &r.EventHeader,
+			&r.EventValue, pgdialect.Array(&r.HeaderNames), postgres.OrZero(&r.HeadersChangedAt), &r.CreatedAt,
+			postgres.OrZero(&r.OldSecretUntil), postgres.OrZero(&r.CircuitOpenedAt), &r.pauseMS,
+			postgres.OrZero(&h.SucceededAt), postgres.OrZero(&h.FailedAt), postgres.OrZero(&h.FailingSince), &h.Status,
+			&h.Class, &h.Error, &h.Delivery, &r.Held, &r.Waiting, &r.FailedDeliveries,
+			postgres.OrZero(&r.ServerSucceededAt), &r.LastDay.Succeeded, &r.LastDay.Failed, &r.totalUS, &r.maxUS}
+	}, bun.SafeQuery(queries.With("endpoints", postgres.Args{
+		"webhooks": bun.SafeQuery(which, args...), "day": c.day(), "most": console.MaxCount,
+		"is_held": deliveries.IsHeld,
+	})))
 	list := make([]console.Endpoint, len(rows))
 	for i, r := range rows {
-		list[i] = console.Endpoint{
-			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active,
-			DisabledReason: r.DisabledReason,
-			EventHeader:    r.EventHeader, EventValue: r.EventValue,
-			HeaderNames: r.HeaderNames, HeadersChangedAt: r.HeadersChangedAt,
-			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting,
-			FailedDeliveries:  r.FailedDeliveries,
-			ServerSucceededAt: r.ServerSucceededAt, OldSecretUntil: r.OldSecretUntil,
-			CircuitOpenedAt: r.CircuitOpenedAt, ProbeInterval: time.Duration(r.PauseMS) * time.Millisecond,
-			LastDay: console.Count{Succeeded: r.Succeeded, Failed: r.Failed,
-				TotalTime: time.Duration(r.TotalUS) * time.Microsecond,
-				Slowest:   time.Duration(r.MaxUS) * time.Microsecond},
-			Health: console.Health{SucceededAt: r.SucceededAt, FailedAt: r.FailedAt, FailingSince: r.FailingSince,
-				Status: r.Status, Class: r.Class, Error: r.Error, Delivery: r.DeliveryID},
-		}
+		r.ProbeInterval = time.Duration(r.pauseMS) * time.Millisecond
+		r.LastDay.TotalTime = time.Duration(r.totalUS) * time.Microsecond
+		r.LastDay.Slowest = time.Duration(r.maxUS) * time.Microsecond
+		list[i] = r.Endpoint
 	}
-	return list, nil
+	return list, err
 }
 
 // day returns the start of the day for which failures and attempts are counted.

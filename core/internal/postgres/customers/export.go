@@ -54,25 +54,15 @@ func (s Store) ExportOrder(ctx context.Context, business core.BusinessID, id int
 	if err != nil {
 		return e, err
 	}
-	rows, err := in.QueryContext(ctx, queries.With("exported_events", postgres.Args{
+	e.Events, err = postgres.Collect(ctx, in, "reading the events of an order", func(v *customer.ExportedEvent) []any {
+		return []any{&v.ID, &v.Type, (*[]byte)(&v.Body), (*[]byte)(&v.SentTo)}
+	}, bun.SafeQuery(queries.With("exported_events", postgres.Args{
 		"business": business, "order": id, "deliveries": postgres.Array(deliveries),
-	}))
-	if err != nil {
-		return e, fmt.Errorf("reading the events of an order: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var event customer.ExportedEvent
-		var stored []byte
-		if err := rows.Scan(&event.ID, &event.Type, &stored, (*[]byte)(&event.SentTo)); err != nil {
-			return e, fmt.Errorf("reading the events of an order: %w", err)
-		}
-		body, err := s.db.Decompress(stored)
-		if err != nil {
+	})))
+	for i := range e.Events {
+		if e.Events[i].Body, err = s.db.Decompress(e.Events[i].Body); err != nil {
 			return e, err
 		}
-		event.Body = body
-		e.Events = append(e.Events, event)
 	}
-	return e, rows.Err()
+	return e, err
 }

@@ -28,26 +28,22 @@ func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 		}
 		conditions.Add(true, "r.id = ANY (?::uuid[])", postgres.Array(touching))
 	}
-	rows, err := m.db.Tenant(business).QueryContext(ctx,
-		`SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.rollback_to FROM revisions r
+	type row struct {
+		menu.Revision
+		at time.Time
+	}
+	rows, err := postgres.Collect(ctx, m.db.Tenant(business), "reading revisions", func(r *row) []any {
+		return []any{&r.ID, &r.at, &r.Reference, &r.Kind, &r.Location, &r.Actor, &r.RolledBackTo}
+	}, bun.SafeQuery(`SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.rollback_to FROM revisions r
 		WHERE r.business_id = ?`+conditions.Text+` ORDER BY r.id DESC LIMIT ?`,
-		slices.Concat([]any{business}, conditions.Args, []any{f.Limit})...)
+		slices.Concat([]any{business}, conditions.Args, []any{f.Limit})...))
 	if err != nil {
-		return nil, fmt.Errorf("reading revisions: %w", err)
+		return nil, err
 	}
-	defer rows.Close()
-	list := []menu.Revision{}
-	for rows.Next() {
-		var r menu.Revision
-		var at time.Time
-		if err := rows.Scan(&r.ID, &at, &r.Reference, &r.Kind, &r.Location, &r.Actor, &r.RolledBackTo); err != nil {
-			return nil, fmt.Errorf("reading revisions: %w", err)
-		}
-		r.At = at.UnixMilli()
-		list = append(list, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading revisions: %w", err)
+	list := make([]menu.Revision, len(rows))
+	for i, r := range rows {
+		r.At = r.at.UnixMilli()
+		list[i] = r.Revision
 	}
 	return list, m.countRows(ctx, business, list)
 }

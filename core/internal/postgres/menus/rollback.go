@@ -22,26 +22,23 @@ import (
 
 // FirstNames returns the first few distinct ref_ids that revisions changed.
 func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []core.ID) (map[core.ID][]string, error) {
-	rows, err := m.db.Tenant(business).QueryContext(ctx, queries.With("first_names", postgres.Args{
+	type row struct {
+		id   core.ID
+		name string
+	}
+	rows, err := postgres.Collect(ctx, m.db.Tenant(business), "reading the changes of revisions", func(r *row) []any {
+		return []any{&r.id, &r.name}
+	}, bun.SafeQuery(queries.With("first_names", postgres.Args{
 		"business": business, "revisions": postgres.Array(ids), "parts": revisions.NamedParts,
 		"ids": revisions.NamedIDs, "owners": postgres.Array(revisions.Owners()),
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading the changes of revisions: %w", err)
-	}
-	defer rows.Close()
+	})))
 	names := map[core.ID][]string{}
-	for rows.Next() {
-		var id core.ID
-		var name string
-		if err := rows.Scan(&id, &name); err != nil {
-			return nil, fmt.Errorf("reading the changes of revisions: %w", err)
-		}
-		if !slices.Contains(names[id], name) {
-			names[id] = append(names[id], name)
+	for _, r := range rows {
+		if !slices.Contains(names[r.id], r.name) {
+			names[r.id] = append(names[r.id], r.name)
 		}
 	}
-	return names, rows.Err()
+	return names, err
 }
 
 // PreviewRollback counts what a rollback to a revision would change now. It returns NotFound if

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/menu"
@@ -202,25 +204,14 @@ func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
 			continue
 		}
-		rows, err := l.Tx.QueryContext(l.Ctx,
-			`SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM store_overrides
+		var err error
+		if s.StoreCounts[kind], err = postgres.Collect(l.Ctx, l.Tx, "counting store references",
+			func(count *menu.Disassociation) []any { return []any{&count.RefID, &count.Stores} },
+			bun.SafeQuery(`SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM store_overrides
 				WHERE business_id = ?0 AND kind = ?1 GROUP BY id) a
 			JOIN catalogue_entities m ON m.business_id = ?0 AND m.kind = ?1 AND m.id = a.id ORDER BY m.name`,
-			l.Business,
-			int(kind))
-		if err != nil {
-			return fmt.Errorf("counting store references: %w", err)
-		}
-		for rows.Next() {
-			var count menu.Disassociation
-			if err := rows.Scan(&count.RefID, &count.Stores); err != nil {
-				_ = rows.Close()
-				return fmt.Errorf("counting store references: %w", err)
-			}
-			s.StoreCounts[kind] = append(s.StoreCounts[kind], count)
-		}
-		if err := rows.Close(); err != nil {
-			return fmt.Errorf("counting store references: %w", err)
+				l.Business, int(kind))); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -44,25 +44,16 @@ func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err e
 // escalate checks the orders that have reached their limit since the last check. from is the cursor
 // of businesses without their own cursor.
 func (o Store) escalate(ctx context.Context, tx bun.Conn, now, from time.Time, within time.Duration) (int, error) {
-	rows, err := tx.QueryContext(ctx, queries.With("overdue", postgres.Args{
+	overdue, err := postgres.Collect(ctx, tx, "finding unacknowledged orders", func(o *trackedKey) []any {
+		return []any{&o.business, &o.order}
+	}, bun.SafeQuery(queries.With("overdue", postgres.Args{
 		"now": now, "from": from, "within_seconds": int(within / time.Second),
 		"back_seconds": int(EscalationWindow / time.Second), "placed": order.Placed,
-	}))
-	if err != nil {
-		return 0, fmt.Errorf("finding unacknowledged orders: %w", err)
-	}
-	defer rows.Close()
-	var businesses, ids []int64
-	for rows.Next() {
-		var business, id int64
-		if err := rows.Scan(&business, &id); err != nil {
-			return 0, fmt.Errorf("finding unacknowledged orders: %w", err)
-		}
-		businesses, ids = append(businesses, business), append(ids, id)
-	}
-	if err := rows.Err(); err != nil || len(ids) == 0 {
+	})))
+	if err != nil || len(overdue) == 0 {
 		return 0, err
 	}
+	businesses, ids := idsOf(overdue)
 	// Locked in the usual key order, and checked again.
 	result, err := tx.ExecContext(ctx, `UPDATE orders o SET escalated_at = ?0 FROM (
 			SELECT business_id, id FROM orders

@@ -27,25 +27,22 @@ func AliasesOf(ctx context.Context, in bun.IDB, business core.BusinessID) ([]cor
 
 // NamesOf returns the names and aliases of a business's platforms.
 func NamesOf(ctx context.Context, in bun.IDB, business core.BusinessID) (core.PlatformNames, error) {
+	rows, err := postgres.Collect(ctx, in, "reading platforms", func(a *core.PlatformAlias) []any {
+		return []any{&a.Platform, &a.Alias, &a.InEvents}
+	}, bun.SafeQuery(queries.With("names", postgres.Args{"business": business})))
+	if err != nil {
+		return core.PlatformNames{}, err
+	}
 	var names []string
 	var aliases []core.PlatformAlias
-	rows, err := in.QueryContext(ctx, queries.With("names", postgres.Args{"business": business}))
-	if err != nil {
-		return core.PlatformNames{}, fmt.Errorf("reading platforms: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var a core.PlatformAlias
-		if err := rows.Scan(&a.Platform, &a.Alias, &a.InEvents); err != nil {
-			return core.PlatformNames{}, fmt.Errorf("reading platforms: %w", err)
-		}
+	for _, a := range rows {
 		if a.Alias == "" {
 			names = append(names, a.Platform)
 		} else {
 			aliases = append(aliases, a)
 		}
 	}
-	return core.NewPlatformNames(names, aliases...), rows.Err()
+	return core.NewPlatformNames(names, aliases...), nil
 }
 
 // Resolve returns the platform that a name or an alias stands for. It returns an unknown name
@@ -95,10 +92,6 @@ func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID) er
 // LockNames serializes the transactions that add names of platforms and aliases of a business,
 // because no alias may equal a name.
 func LockNames(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
-	if _, err := tx.ExecContext(ctx,
-		`SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`,
-		int64(business)); err != nil {
-		return fmt.Errorf("locking the names of platforms: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "locking the names of platforms",
+		`SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`, int64(business))
 }

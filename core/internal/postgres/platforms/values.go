@@ -115,11 +115,8 @@ func (p Store) keepValue(ctx context.Context, tx bun.Conn, at aggregator.PluginP
 
 // dropValues removes the values of a platform whose plugin changes.
 func dropValues(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_values WHERE business_id = ? AND platform = ?`, business,
-		platform); err != nil {
-		return fmt.Errorf("removing the values of a platform: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "removing the values of a platform",
+		`DELETE FROM platform_values WHERE business_id = ? AND platform = ?`, business, platform)
 }
 
 // maxListedValues bounds the values of a platform that ListValues returns.
@@ -128,20 +125,16 @@ const maxListedValues = 100
 // ListValues returns the values that plugins keep for the platforms of a business, up to a limit for each platform.
 func (p Store) ListValues(ctx context.Context,
 	business core.BusinessID) (map[string][]console.PlatformValue, error) {
+	type row struct {
+		console.PlatformValue
+		platform string
+	}
+	rows, err := postgres.Collect(ctx, p.db.Tenant(business), "listing the values of platforms", func(r *row) []any {
+		return []any{&r.platform, &r.Store, &r.Name, &r.Value, &r.At}
+	}, bun.SafeQuery(queries.With("list_values", postgres.Args{"business": business, "most": maxListedValues})))
 	list := map[string][]console.PlatformValue{}
-	rows, err := p.db.Tenant(business).QueryContext(ctx, queries.With("list_values", postgres.Args{
-		"business": business, "most": maxListedValues}))
-	if err != nil {
-		return nil, fmt.Errorf("listing the values of platforms: %w", err)
+	for _, r := range rows {
+		list[r.platform] = append(list[r.platform], r.PlatformValue)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var platform string
-		var v console.PlatformValue
-		if err := rows.Scan(&platform, &v.Store, &v.Name, &v.Value, &v.At); err != nil {
-			return nil, fmt.Errorf("listing the values of platforms: %w", err)
-		}
-		list[platform] = append(list[platform], v)
-	}
-	return list, rows.Err()
+	return list, err
 }

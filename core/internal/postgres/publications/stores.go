@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/uptrace/bun"
@@ -29,11 +30,8 @@ func StoreUnnotified(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if platforms > 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO unnotified_switches (business_id, reference) VALUES (?, ?)`, business,
-		reference); err != nil {
-		return fmt.Errorf("storing the reference of an availability change: %w", err)
-	}
-	return nil
+	return postgres.Exec(ctx, tx, "storing the reference of an availability change",
+		`INSERT INTO unnotified_switches (business_id, reference) VALUES (?, ?)`, business, reference)
 }
 
 // StoreID returns the id of a store by its ref_id.
@@ -65,23 +63,13 @@ func ResolvePlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID
 	if len(names) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.QueryContext(ctx, queries.With("resolve_platforms", postgres.Args{
+	platforms, err = postgres.Collect(ctx, tx, "reading platforms", func(platform *string) []any {
+		return []any{platform}
+	}, bun.SafeQuery(queries.With("resolve_platforms", postgres.Args{
 		"business": business, "names": postgres.Array(names),
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("reading platforms: %w", err)
+	})))
+	if i := slices.Index(platforms, ""); i >= 0 {
+		return nil, core.NoSuch(fmt.Sprintf("platforms[%d]", i), strconv.Quote(names[i]), "there is no such platform")
 	}
-	defer rows.Close()
-	for i := 0; rows.Next(); i++ {
-		var platform string
-		if err := rows.Scan(&platform); err != nil {
-			return nil, fmt.Errorf("reading platforms: %w", err)
-		}
-		if platform == "" {
-			return nil, core.NoSuch(fmt.Sprintf("platforms[%d]", i), strconv.Quote(names[i]),
-				"there is no such platform")
-		}
-		platforms = append(platforms, platform)
-	}
-	return platforms, rows.Err()
+	return platforms, err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -19,7 +18,8 @@ import (
 // Conflict if the platform would know two stores by one id, or if an id belongs to another business.
 func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID,
 	alias core.PlatformAlias) (int, error) {
-	list, err := storesNaming(ctx, tx, business, alias.Alias)
+	list, err := existing(ctx, tx, bun.SafeQuery(queries.With("naming",
+		postgres.Args{"business": business, "name": alias.Alias})))
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -48,28 +48,4 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 		return 0, err
 	}
 	return len(list), platforms.RejectTaken(ctx, tx, business, alias.Platform)
-}
-
-// storesNaming locks the stores that name a platform in their lists or data.
-func storesNaming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Existing, error) {
-	rows, err := tx.QueryContext(ctx, queries.With("naming", postgres.Args{"business": business, "name": name}))
-	if err != nil {
-		return nil, fmt.Errorf("reading stores: %w", err)
-	}
-	defer rows.Close()
-	var list []store.Existing
-	for rows.Next() {
-		var r store.Existing
-		var ref string
-		var data []byte
-		if err := rows.Scan(&ref, &r.ID, pgdialect.Array(&r.Excluded), pgdialect.Array(&r.Included),
-			&data); err != nil {
-			return nil, fmt.Errorf("reading stores: %w", err)
-		}
-		if err := json.Unmarshal(data, &r.PlatformData); err != nil {
-			return nil, fmt.Errorf("reading store %q: %w", ref, err)
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -151,29 +152,34 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 
 func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	refIDs []string) (map[string]store.Existing, error) {
-	rows, err := tx.QueryContext(ctx,
-		`SELECT ref_id, id, active, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores
-			WHERE business_id = ? AND ref_id = ANY (?)`,
-		business, postgres.Array(refIDs))
-	if err != nil {
-		return nil, fmt.Errorf("reading stores: %w", err)
+	rows, err := existing(ctx, tx, bun.SafeQuery(`SELECT ref_id, id, active, excluded_platforms, included_platforms,
+		coalesce(platform_data, '[]') FROM stores WHERE business_id = ? AND ref_id = ANY (?)`,
+		business, postgres.Array(refIDs)))
+	stores := make(map[string]store.Existing, len(rows))
+	for _, r := range rows {
+		stores[r.ref] = r.Existing
 	}
-	defer rows.Close()
-	stores := map[string]store.Existing{}
-	for rows.Next() {
-		var ref string
-		var data []byte
-		var present store.Existing
-		if err := rows.Scan(&ref, &present.ID, &present.Active, pgdialect.Array(&present.Excluded),
-			pgdialect.Array(&present.Included), &data); err != nil {
-			return nil, fmt.Errorf("reading stores: %w", err)
+	return stores, err
+}
+
+// existingRow is a store with its ref_id.
+type existingRow struct {
+	store.Existing
+	ref  string
+	data []byte // JSON
+}
+
+// existing returns the stores that a query selects.
+func existing(ctx context.Context, tx bun.Conn, query schema.QueryWithArgs) ([]existingRow, error) {
+	rows, err := postgres.Collect(ctx, tx, "reading stores", func(r *existingRow) []any {
+		return []any{&r.ref, &r.ID, &r.Active, pgdialect.Array(&r.Excluded), pgdialect.Array(&r.Included), &r.data}
+	}, query)
+	for i := range rows {
+		if err := json.Unmarshal(rows[i].data, &rows[i].PlatformData); err != nil {
+			return nil, fmt.Errorf("reading store %q: %w", rows[i].ref, err)
 		}
-		if err := json.Unmarshal(data, &present.PlatformData); err != nil {
-			return nil, fmt.Errorf("reading store %q: %w", ref, err)
-		}
-		stores[ref] = present
 	}
-	return stores, rows.Err()
+	return rows, err
 }
 
 // reserveIDs reserves n store ids and returns a function that hands them out.

@@ -81,7 +81,7 @@ special_timings,
 
 -- name: naming
 -- Locks the stores that name a platform in their lists or data.
-SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]')
+SELECT ref_id, id, active, excluded_platforms, included_platforms, coalesce(platform_data, '[]')
 FROM stores
 WHERE business_id = ?business
     AND (
