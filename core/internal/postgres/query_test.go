@@ -98,3 +98,15 @@ func TestInvalidQueryFilesAreRejected(t *testing.T) {
 		require.ErrorContains(t, err, problem, text)
 	}
 }
+
+func TestCollectedValuesKeepTheirQuestionMarks(t *testing.T) {
+	queries, err := loadText(t, `-- name: echo
+SELECT ?value::text
+`)
+	require.NoError(t, err)
+	db := openDatabase(t, nil)
+	values, err := Collect(t.Context(), db.Bun(), "reading", func(value *string) []any { return []any{value} },
+		bun.SafeQuery(queries.With("echo", Args{"value": `what\? really?`})))
+	require.NoError(t, err)
+	require.Equal(t, []string{`what\? really?`}, values)
+}

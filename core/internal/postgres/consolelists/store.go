@@ -4,6 +4,7 @@ package consolelists
 
 import (
 	"embed"
+
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core/internal/postgres"

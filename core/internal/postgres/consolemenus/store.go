@@ -3,6 +3,7 @@ package consolemenus
 
 import (
 	"embed"
+
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 )
