@@ -192,7 +192,9 @@ func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 func shiftDueTimes(ctx context.Context, tx bun.Conn, off time.Duration, from, deadlines time.Time) error {
 	args := func(from time.Time) Args { return Args{"from": from, "microseconds": off.Microseconds()} }
 	part := func(from time.Time, late bool) Args {
-		return Args{"from": from, "microseconds": off.Microseconds(), "late": late}
+		a := args(from)
+		a["late"] = late
+		return a
 	}
 	for _, statement := range []string{
 		queries.With("move_deliveries", args(from)),

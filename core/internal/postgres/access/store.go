@@ -117,10 +117,8 @@ func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string
 		Args: postgres.Args{"hashes": postgres.Array(hashes)}}
 	return found, db.QueryKeyed(ctx, statement, func(rows *sql.Rows) error {
 		var key access.Key
-		var disabled sql.NullTime
-		err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform, &disabled,
-			&key.Snapshot)
-		key.DisabledAt = disabled.Time
+		err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform,
+			postgres.OrZero(&key.DisabledAt), &key.Snapshot)
 		found[string(key.Hash)] = key
 		return err
 	})

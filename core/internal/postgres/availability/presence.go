@@ -2,7 +2,6 @@ package availability
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -142,18 +141,17 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, c
 	now := p.db.Clock().Now()
 	for rows.Next() {
 		var s presence.Store
-		var silent sql.NullTime
 		var zone string
 		var seconds int
-		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.SpecialTimings,
-			&s.TakesOrder, &zone, &seconds, &s.CloseWhenSilent); err != nil {
+		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, postgres.OrZero(&s.SilentSince),
+			&s.Timings, &s.SpecialTimings, &s.TakesOrder, &zone, &seconds, &s.CloseWhenSilent); err != nil {
 			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
 		location, err := time.LoadLocation(zone)
 		if err != nil {
 			return nil, err
 		}
-		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(location), time.Duration(seconds)*time.Second
+		s.LocalTime, s.SilenceLimit = now.In(location), time.Duration(seconds)*time.Second
 		list = append(list, s)
 	}
 	return list, rows.Err()

@@ -3,7 +3,6 @@ package jobs
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"strings"
@@ -207,13 +206,12 @@ func (j Store) MarkFailed(ctx context.Context, work core.Job, cause string) erro
 // Status returns the status of a job, or NotFound if the business has no such job.
 func (j Store) Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error) {
 	status := job.Status{Reference: reference}
-	var started, finished sql.NullTime
 	err := j.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, result
 		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).
-		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt, &started, &finished, &status.Attempts,
-			&status.Done, &status.Total, &status.Error, &status.Result)
-	status.StartedAt, status.FinishedAt = started.Time, finished.Time
+		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt,
+			postgres.OrZero(&status.StartedAt), postgres.OrZero(&status.FinishedAt), &status.Attempts, &status.Done,
+			&status.Total, &status.Error, &status.Result)
 	return status, postgres.NotFound(err, "there is no job with this reference")
 }
 
