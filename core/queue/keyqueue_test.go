@@ -111,6 +111,19 @@ func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
 	require.Len(t, s.waiting, 1)
 }
 
+func TestPauseDuringAClaimReleasesItsItems(t *testing.T) {
+	q := newTable()
+	e := engineOf(q, small())
+	e.capacity()
+	e.keyQueue(1).pause(time.Now(), time.Now().Add(time.Hour))
+	normal := item{id: 1, key: 1, until: e.LeaseUntil()}
+	urgent := item{id: 2, key: 1, until: e.LeaseUntil(), urgent: true}
+	e.accept([]item{normal, urgent})
+	e.running.Wait()
+	require.Equal(t, []item{normal}, e.takeReleased())
+	require.Equal(t, []int{2}, q.started[1])
+}
+
 func TestPauseEndsWhenTheClockIsSetBack(t *testing.T) {
 	s := &keyQueue[int]{}
 	now := time.Now()

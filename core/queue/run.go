@@ -142,11 +142,12 @@ func (e *Engine[T, R]) addLater(runs context.Context, work leased[T], claim int)
 	e.add(work, claim)
 }
 
-// add adds a held item to the queue of its key. Keys that were blocked during its claim, or since then, get urgent
-// items only. The caller holds mu.
+// add adds a held item to the queue of its key. Keys that were blocked or paused during its claim, or since then, get
+// urgent items only. The caller holds mu.
 func (e *Engine[T, R]) add(work leased[T], claim int) {
 	s := e.keyQueue(work.lease.Key)
-	if e.stopping || e.abandoned || s.blockedIn >= claim && !work.lease.Urgent {
+	blocked := s.blockedIn >= claim || s.paused(e.clock.Now())
+	if e.stopping || e.abandoned || blocked && !work.lease.Urgent {
 		e.markForRelease(work)
 		return
 	}
