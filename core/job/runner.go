@@ -21,8 +21,7 @@ type Config struct {
 	Parallel    int           // jobs at once: 4
 	MaxAttempts int           // then the job fails: 25
 	Lease       time.Duration // 15 s, renewed every third of it
-	Poll        time.Duration // 1 s, while there is work
-	Rest        time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
+	Poll        time.Duration // as in queue.Config
 	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
@@ -34,10 +33,7 @@ func (c Config) withDefaults() Config {
 	c.Parallel = cmp.Or(c.Parallel, 4)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 25)
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
-	c.Rest = cmp.Or(c.Rest, c.Poll, 5*time.Minute)
-	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Limit = cmp.Or(c.Limit, 5*time.Minute)
-	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	if c.Memory == nil {
 		c.Memory = unboundedMemory{}
 	}
@@ -57,13 +53,13 @@ func (unboundedMemory) Release()                             {}
 
 // Runner runs the jobs of one replica. Run owns every goroutine it starts.
 type Runner struct {
+	*queue.Engine[core.Job, struct{}]
 	config   Config
 	queue    Queue
 	handlers map[core.JobKind]Handler
 	clock    core.Clock
 	observer Observer
 	log      *slog.Logger
-	engine   *queue.Engine[core.Job, struct{}]
 
 	mu      sync.Mutex
 	running map[core.ID]*Progress
@@ -85,26 +81,20 @@ func NewRunner(config Config, d Dependencies) *Runner {
 		config: config, queue: d.Queue, handlers: d.Handlers, clock: d.Clock, observer: d.Observer, log: d.Log,
 		running: map[core.ID]*Progress{},
 	}
-	r.engine = queue.New(queue.Config{
+	r.Engine = queue.New(queue.Config{
 		Name: "jobs", Owner: config.Owner, Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
-		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, Rest: config.Rest,
+		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll,
 		StopWithin: config.StopWithin,
 	}, policy{r}, d.Clock, d.Log)
 	return r
 }
-
-// Wake makes the runner claim soon. It never blocks.
-func (r *Runner) Wake() { r.engine.Wake() }
-
-// Control returns the engine as one to pause while this replica may not own its leases.
-func (r *Runner) Control() queue.Control { return r.engine }
 
 // Run works until the context ends, then waits for running jobs (at most StopWithin) and returns.
 func (r *Runner) Run(ctx context.Context) {
 	jobs, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var renewing sync.WaitGroup
 	renewing.Go(func() { r.renew(jobs) })
-	r.engine.Run(ctx)
+	r.Engine.Run(ctx)
 	stop()
 	renewing.Wait()
 }
@@ -347,7 +337,7 @@ func (r *Runner) renew(ctx context.Context) {
 			continue
 		}
 		attempt, cancel := context.WithTimeout(ctx, r.config.Lease/3)
-		if err := r.queue.Renew(attempt, r.engine.Owner(), running, r.clock.Now().Add(r.config.Lease)); err != nil {
+		if err := r.queue.Renew(attempt, r.Owner(), running, r.clock.Now().Add(r.config.Lease)); err != nil {
 			r.log.Warn("renewing job leases failed", "error", err)
 		}
 		cancel()

@@ -28,10 +28,9 @@ type Config struct {
 	MaxRenderings    int           // of them being rendered: 1, so that menus take at most half of a small machine
 	RenderSlotTime   time.Duration // 1 s; how long a rendering counts: a hanging one must not block the others
 	Lease            time.Duration // 60 s; longer than rendering and sending
-	Poll             time.Duration // 1 s; the poll interval without a wake-up
-	Rest             time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
+	Poll             time.Duration // as in queue.Config
 	UnavailablePause time.Duration // 5 s; the pause of a platform whose plugin is down
-	StopWithin       time.Duration // 10 s; then running work is cancelled
+	StopWithin       time.Duration // as in queue.Config
 }
 
 func (c Config) withDefaults() Config {
@@ -41,10 +40,7 @@ func (c Config) withDefaults() Config {
 	c.MaxRenderings = cmp.Or(c.MaxRenderings, 1)
 	c.RenderSlotTime = cmp.Or(c.RenderSlotTime, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
-	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
-	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.UnavailablePause = cmp.Or(c.UnavailablePause, 5*time.Second)
-	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
@@ -59,45 +55,32 @@ type Dependencies struct {
 	Tracer   *core.Tracer // nil: none
 }
 
-// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
-// replica when it finds rows in the queue.
-const restPoll = 5 * time.Minute
-
 // firstLimit is the initial concurrency limit of a platform of a business without history.
 const firstLimit = 2
 
 // Engine publishes for one replica.
 type Engine struct {
+	*queue.Engine[Work, Result]
 	Config
 	Dependencies
 	renderSlots chan struct{}
-	engine      *queue.Engine[Work, Result]
 }
 
 // NewEngine returns an engine that is idle until Run.
 func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, renderSlots: make(chan struct{}, config.MaxRenderings)}
-	e.engine = queue.New(queue.Config{
+	e.Engine = queue.New(queue.Config{
 		Name: "menus for aggregators", Owner: config.Owner,
 		Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
 		FinishBatch: 1, Finishers: config.Capacity,   // a menu waits for no other
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: firstLimit,
-		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, Rest: config.Rest,
+		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll,
 		StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }
-
-// Wake makes the engine claim soon. It never blocks.
-func (e *Engine) Wake() { e.engine.Wake() }
-
-// Control returns the engine as one to pause while this replica may not own its leases.
-func (e *Engine) Control() queue.Control { return e.engine }
-
-// Run publishes until the context ends. It then finishes the running work, at most StopWithin, and returns.
-func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
 
 // policy is how the engine processes its queue (queue.Policy).
 type policy struct{ *Engine }

@@ -120,9 +120,10 @@ type Config struct {
 	Lease         time.Duration // longer than a run and its recording, unless the policy renews leases
 	StartMargin   time.Duration // the part of the lease that must remain when an item starts
 	Ahead         time.Duration // how long before their due time retries are claimed, so that they start in time
-	Poll          time.Duration // the interval of claims without a signal, while there is work
-	Rest          time.Duration // the same after a claim that found nothing; 0: Poll
-	StopWithin    time.Duration // the time for running items to end at a stop, and again for recording their results
+	Poll          time.Duration // the interval of claims without a signal, while there is work; 0: 1 s
+	Rest          time.Duration // the same after a claim that found nothing; 0: Poll if that is set, else 5 min
+	// the time for running items to end at a stop, and again for recording their results; 0: 10 s
+	StopWithin time.Duration
 }
 
 // Engine processes the items of one replica. Run owns every goroutine that it starts.
@@ -171,11 +172,17 @@ type finished[R any] struct {
 	lease  Lease
 }
 
+// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
+// replica when it finds rows in the queue.
+const restPoll = 5 * time.Minute
+
 // New returns an engine that is idle until Run.
 func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *slog.Logger) *Engine[T, R] {
 	config.GroupCapacity = cmp.Or(config.GroupCapacity, config.Capacity)
 	config.FinishBatch = cmp.Or(config.FinishBatch, config.Capacity)
-	config.Rest = cmp.Or(config.Rest, config.Poll)
+	config.Rest = cmp.Or(config.Rest, config.Poll, restPoll)
+	config.Poll = cmp.Or(config.Poll, time.Second)
+	config.StopWithin = cmp.Or(config.StopWithin, 10*time.Second)
 	config.Finishers = cmp.Or(config.Finishers, 1)
 	config.FirstLimit = min(config.FirstLimit, config.KeyLimit)
 	config.ClaimPerKey = cmp.Or(config.ClaimPerKey, config.FirstLimit)

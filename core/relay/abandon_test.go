@@ -48,8 +48,8 @@ func TestAbandonedSequenceKeepsItsRecords(t *testing.T) {
 		e.Run(ctx)
 	}()
 	<-b.running
-	e.Control().Pause()
-	e.Control().Abandon()
+	e.Pause()
+	e.Abandon()
 	await(t, func() bool { return b.finished("swift") == 1 })
 	cancel()
 	<-ended

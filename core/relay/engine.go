@@ -38,9 +38,8 @@ type Config struct {
 	PluginCapacity int
 	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 16
 	Lease          time.Duration // 32 s; longer than planning, an exchange and its recording
-	Poll           time.Duration // 1 s; the poll interval without a wake-up
-	Rest           time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
-	StopWithin     time.Duration // 10 s; then running calls are cancelled
+	Poll           time.Duration // as in queue.Config
+	StopWithin     time.Duration // as in queue.Config
 }
 
 func (c Config) withDefaults() Config {
@@ -48,9 +47,6 @@ func (c Config) withDefaults() Config {
 	c.PluginCapacity = cmp.Or(c.PluginCapacity, max(1, c.Capacity/2))
 	c.EndpointLimit = cmp.Or(c.EndpointLimit, 16)
 	c.Lease = cmp.Or(c.Lease, 32*time.Second)
-	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
-	c.Poll = cmp.Or(c.Poll, time.Second)
-	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
@@ -72,18 +68,14 @@ type Dependencies struct {
 	Log       *slog.Logger
 }
 
-// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
-// replica when it finds rows in the queue.
-const restPoll = 5 * time.Minute
-
 // firstLimit is the initial concurrency limit of a platform of a business without history.
 const firstLimit = 4
 
 // Engine makes the calls of one replica.
 type Engine struct {
+	*queue.Engine[Call, Result]
 	Config
 	Dependencies
-	engine *queue.Engine[Call, Result]
 	absent absentPlugins
 
 	largePlans atomic.Int64 // bytes of those that are sent
@@ -110,26 +102,16 @@ func (p pause) over(now time.Time) bool { return now.Before(p.from) || !now.Befo
 func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]pause{}}
-	e.engine = queue.New(queue.Config{
+	e.Engine = queue.New(queue.Config{
 		Name: "calls to aggregators", Owner: config.Owner,
 		Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:    max(1, config.PluginCapacity/4), // the share of a plugin is checked only between claims
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: 2 * config.EndpointLimit,
-		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, Rest: config.Rest,
+		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll,
 		StopWithin: config.StopWithin,
 	}, policy{e}, parts.Clock, parts.Log)
 	return e
 }
-
-// Wake makes the engine claim soon. It never blocks.
-func (e *Engine) Wake() { e.engine.Wake() }
-
-// Control returns the engine as one to pause while this replica may not own its leases.
-func (e *Engine) Control() queue.Control { return e.engine }
-
-// Run makes calls until the context ends. It then finishes and records the running calls, at most StopWithin each. It
-// releases the calls that were not started.
-func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
 
 // policy is how the engine processes its queue (queue.Policy).
 type policy struct{ *Engine }

@@ -51,9 +51,8 @@ type Config struct {
 	Batch         int           // most deliveries of one claim: 512
 	FinishBatch   int           // most results of one transaction: 512
 	Lease         time.Duration // 20 s; longer than an exchange and its recording
-	Poll          time.Duration // 1 s; the poll interval without a wake-up
-	Rest          time.Duration // the same after a poll that found nothing: Poll if that is set, else 5 min
-	StopWithin    time.Duration // 10 s; then running attempts are cancelled
+	Poll          time.Duration // as in queue.Config
+	StopWithin    time.Duration // as in queue.Config
 	Circuit       CircuitRules  // of failing endpoints
 	Tracer        *core.Tracer  // nil: none
 }
@@ -65,16 +64,9 @@ func (c Config) withDefaults() Config {
 	c.Batch = cmp.Or(c.Batch, 512)
 	c.FinishBatch = cmp.Or(c.FinishBatch, 512)
 	c.Lease = cmp.Or(c.Lease, 20*time.Second)
-	c.Rest = cmp.Or(c.Rest, c.Poll, restPoll)
-	c.Poll = cmp.Or(c.Poll, time.Second)
-	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	c.Circuit = c.Circuit.withDefaults()
 	return c
 }
-
-// restPoll is the default poll interval of an engine that found nothing. Notifications wake it, and so does its
-// replica when it finds rows in the queue.
-const restPoll = 5 * time.Minute
 
 // firstLimit is the initial concurrency limit of an endpoint without history.
 const firstLimit = 4
@@ -88,13 +80,13 @@ const claimAhead = 100 * time.Millisecond
 
 // Engine makes the deliveries of one replica.
 type Engine struct {
+	*queue.Engine[Delivery, Result]
 	config   Config
 	queue    Queue
 	poster   Poster
 	clock    core.Clock
 	observer Observer
 	log      *slog.Logger
-	engine   *queue.Engine[Delivery, Result]
 	bodies   bodies
 	versions versions
 }
@@ -116,44 +108,21 @@ func NewEngine(config Config, d Dependencies) *Engine {
 		bodies:   bodies{limit: config.Bodies, byEvent: map[core.ID]*body{}},
 		versions: versions{byWebhook: map[int64]version{}},
 	}
-	e.engine = queue.New(queue.Config{
+	e.Engine = queue.New(queue.Config{
 		Name: "deliveries", Owner: config.Owner,
 		Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
-		Lease: config.Lease, StartMargin: startMargin, Ahead: claimAhead, Poll: config.Poll, Rest: config.Rest,
+		Lease: config.Lease, StartMargin: startMargin, Ahead: claimAhead, Poll: config.Poll,
 		StopWithin: config.StopWithin,
 	}, policy{e}, d.Clock, d.Log)
 	return e
 }
 
-// Owner returns the id of this replica in leases.
-func (e *Engine) Owner() core.ID { return e.engine.Owner() }
-
-// LeaseUntil returns the end of a lease that begins now.
-func (e *Engine) LeaseUntil() time.Time { return e.engine.LeaseUntil() }
-
-// Wake makes the engine claim soon. It never blocks.
-func (e *Engine) Wake() { e.engine.Wake() }
-
-// Control returns the engine as one to pause while this replica may not own its leases.
-func (e *Engine) Control() queue.Control { return e.engine }
-
-// Run delivers until the context ends. It then finishes and records the running attempts, at most StopWithin each. It
-// releases the deliveries that were not started.
-func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
-
-// Reserve reserves capacity for one delivery that starts right after its commit. It returns false if this replica has
-// none left. Every reservation ends with Start or CancelReservation.
-func (e *Engine) Reserve(endpoint int64) bool { return e.engine.Reserve(endpoint) }
-
-// CancelReservation cancels a reservation whose transaction did not commit.
-func (e *Engine) CancelReservation(endpoint int64) { e.engine.CancelReservation(endpoint) }
-
 // Start starts the first attempt of a reserved delivery at once. The delivery is committed and leased to this
 // replica.
 func (e *Engine) Start(d Delivery) {
 	e.bodies.retain(&d)
-	e.engine.Start(d)
+	e.Engine.Start(d)
 }
 
 // Invalidate releases deliveries after a change of a webhook: those that have not started and were read before this
@@ -161,5 +130,5 @@ func (e *Engine) Start(d Delivery) {
 func (e *Engine) Invalidate(webhook, version int64) {
 	now := e.clock.Now()
 	e.versions.set(webhook, version, now, now.Add(e.config.Lease))
-	e.engine.ReleaseWaiting(webhook, e.versions.isStale)
+	e.ReleaseWaiting(webhook, e.versions.isStale)
 }

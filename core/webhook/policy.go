@@ -92,7 +92,7 @@ func (p policy) Release(ctx context.Context, owner core.ID, deliveries []Deliver
 // releaseBody frees the body of a delivery. It wakes the engine if the last claim had to leave large bodies.
 func (e *Engine) releaseBody(d Delivery) {
 	if e.bodies.release(d) {
-		e.engine.Wake()
+		e.Wake()
 	}
 }
 

@@ -149,8 +149,8 @@ func (h *Hub) buildWorker(m *metrics) {
 	h.buildPublisher(owner, m)
 	h.buildRelay(owner, m)
 	h.membership = replicas.NewMembership(db, owner, map[replicas.Queue]queue.Control{
-		replicas.Deliveries: h.engine.Control(), replicas.Calls: h.relay.Control(),
-		replicas.Jobs: h.runner.Control(), replicas.Publications: h.publisher.Control(),
+		replicas.Deliveries: h.engine, replicas.Calls: h.relay,
+		replicas.Jobs: h.runner, replicas.Publications: h.publisher,
 	}, h.log)
 	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Woken: h.timerSet, Log: h.log}
 }
