@@ -84,8 +84,8 @@ func TestKeyboardHelpIsAccessibleAndCanBeOff(t *testing.T) {
 	page.SetView(t, browsertest.Views()[0])
 	choose := func(name, value string) {
 		page.Do(t, chromedp.Click(chromedp.CSS(".console-user")), chromedp.WaitVisible(chromedp.CSS(".menu-user")),
-			chromedp.Click(chromedp.CSS(`button[name="`+name+`"][value="`+value+`"]`)),
-			chromedp.WaitReady(chromedp.CSS(`html[data-`+name+`="`+value+`"] main`)))
+			chromedp.Click(chromedp.CSS(`button[name="`+name+`"][value="`+value+`"]`)))
+		page.Wait(t, `document.readyState === "complete" && document.documentElement.dataset.`+name+` === "`+value+`"`)
 	}
 	height := func() int64 {
 		return browsertest.Eval[int64](t, page, `Math.round(document.querySelector("tbody tr").offsetHeight)`)

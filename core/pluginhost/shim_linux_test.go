@@ -57,10 +57,13 @@ func TestEscapedChildrenEndWithTheirPlugin(t *testing.T) {
 				s.ready("leaves-a-child")
 				_, err := s.check(t.Context(), child, "")
 				require.NoError(t, err)
-				below := s.descendants()
-				asleep := slices.DeleteFunc(slices.Clone(below),
-					func(pid int) bool { return !strings.Contains(commandOf(pid), "sleep") })
-				require.Len(t, asleep, 2, "one is the plugin's, one is nobody's")
+				var below []int
+				s.waitUntil("two processes sleep: one is the plugin's, one is nobody's", func() bool {
+					below = s.descendants()
+					asleep := slices.DeleteFunc(slices.Clone(below),
+						func(pid int) bool { return !strings.Contains(commandOf(pid), "/bin/sleep\x00") })
+					return len(asleep) == 2
+				})
 				s.Stop("hostile")
 				s.advanceUntil("the plugin is stopped", s.inState(Stopped))
 				require.False(t, anyRunning(below))
