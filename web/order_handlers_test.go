@@ -64,7 +64,7 @@ func TestRejectedOrderIsRecordedUnlessItsKeyFails(t *testing.T) {
 		caller, err := cachedKey{}.Recognize(t.Context(), "")
 		require.NoError(t, err)
 		app.Post("/", func(ctx *fiber.Ctx) error { return s.refuseOrder(ctx, caller, []byte(`{}`), c.reason) })
-		response, err := app.Test(httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+		response, err := app.Test(httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")), -1)
 		require.NoError(t, err)
 		require.Equal(t, []int{c.status, c.recorded}, []int{response.StatusCode, log.recorded}, "%v, %v", c.reason,
 			c.key)
@@ -76,7 +76,7 @@ func TestUnreadableKeyDoesNotHideTheError(t *testing.T) {
 		Authenticator: cachedKey{io.EOF}}}
 	app := fiber.New(fiber.Config{ErrorHandler: s.respondError})
 	app.Post(postOrderPath, s.guard(route{method: http.MethodPost, path: postOrderPath, scope: core.ScopePOS}))
-	response, err := app.Test(httptest.NewRequest(http.MethodPost, postOrderPath, nil))
+	response, err := app.Test(httptest.NewRequest(http.MethodPost, postOrderPath, nil), -1)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, response.StatusCode)
 }

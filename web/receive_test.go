@@ -36,7 +36,7 @@ func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 		<-release
 		return nil
 	}
-	b := serveOnSocket(t, func(c *Config) {
+	b := serveOnSocket(t, func(c *serverConfig) {
 		c.Authenticator, c.Memory = tenantAuthenticator{}, limit.NewMemory(64<<20)
 	}, func(b *socketServer) {
 		b.App.Post("/body/", b.guard(route{scope: anyScope, body: body.Limit{Bytes: half, Class: limit.Small},

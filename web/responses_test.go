@@ -42,7 +42,7 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 		app := fiber.New(fiber.Config{ErrorHandler: s.respondError})
 		app.Add(c.method, "/", s.guard(route{scope: anyScope,
 			handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))
-		answer, err := app.Test(httptest.NewRequest(c.method, "/", nil))
+		answer, err := app.Test(httptest.NewRequest(c.method, "/", nil), -1)
 		require.NoError(t, err)
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 
 func TestClientsDoNotChooseSizeOfLogLines(t *testing.T) {
 	var lines bytes.Buffer
-	b := serveOnSocket(t, func(c *Config) {
+	b := serveOnSocket(t, func(c *serverConfig) {
 		c.Log, c.Callers = slog.New(slog.NewTextHandler(&lines, nil)), unknownCallers{}
 	}, func(b *socketServer) {
 		b.App.Post("/channel/api/v1/:platform/callback/:kind/",
@@ -110,7 +110,7 @@ func TestLostDatabaseReturnsServiceUnavailable(t *testing.T) {
 		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil)}}
 		app := fiber.New()
 		app.Get("/", func(ctx *fiber.Ctx) error { return s.respondError(ctx, fmt.Errorf("committing: %w", c.err)) })
-		answer, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil))
+		answer, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil), -1)
 		require.NoError(t, err)
 		require.Equal(t, c.status, answer.StatusCode, "%v", c.err)
 		require.Equal(t, c.status == http.StatusServiceUnavailable, answer.Header.Get("Retry-After") != "", "%v", c.err)

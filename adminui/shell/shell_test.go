@@ -38,7 +38,7 @@ func (oneUser) Businesses(context.Context, []core.BusinessID, int) ([]core.Busin
 
 func TestClientLeavesMemoryForFormsToOthers(t *testing.T) {
 	// The first response starts a goroutine that never ends.
-	_, err := fiber.New(fiber.Config{DisableStartupMessage: true}).Test(httptest.NewRequest(http.MethodGet, "/", nil))
+	_, err := fiber.New().Test(httptest.NewRequest(http.MethodGet, "/", nil), -1)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		memory, proxy := limit.NewMemory(64<<20), netip.MustParsePrefix("0.0.0.0/32") // of a test connection
