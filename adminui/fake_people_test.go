@@ -60,6 +60,8 @@ func (f *fake) StartSession(_ context.Context, s access.Session, instead []byte,
 
 func (f *fake) TouchSession(context.Context, []byte, int64, time.Time) error { return nil }
 func (f *fake) EndSession(_ context.Context, hash []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	delete(f.sessions, string(hash))
 	return nil
 }

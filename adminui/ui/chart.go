@@ -56,11 +56,15 @@ func (c Chart) shapes() []barShape {
 		if b.Upper > 0 {
 			upper = max(upper, 1.5) // even a small upper part is visible
 		}
+		start, end := b.At.In(c.Zone), b.At.Add(c.Span).In(c.Zone)
+		layout := barTime
+		if start.Format("MST") != end.Format("MST") { // the clock changes
+			layout = lastBarTime
+		}
 		list[i] = barShape{number(float64(i)*barWidth + 1), number(float64(i) * barWidth), number(chartHeight - lower),
 			number(lower),
-			number(chartHeight - lower - upper), number(upper), b.At.In(c.Zone).Format(MomentLayout),
-			b.At.Add(c.Span).In(c.Zone).Format(MomentLayout),
-			fmt.Sprintf("%s–%s %s · %s", c.label(i), b.At.Add(c.Span).In(c.Zone).Format("15:04"), c.zone(), b.Text)}
+			number(chartHeight - lower - upper), number(upper), start.Format(MomentLayout), end.Format(MomentLayout),
+			fmt.Sprintf("%s–%s · %s", start.Format(layout), end.Format(lastBarTime), b.Text)}
 	}
 	return list
 }
@@ -77,14 +81,12 @@ func (c Chart) viewBox() string {
 	return fmt.Sprintf("0 0 %.0f %.0f", barWidth*float64(len(c.Bars)), chartHeight)
 }
 
-func (c Chart) label(at int) string {
+// The layouts of the times of bars. The last time of a text has the zone.
+const barTime, lastBarTime = "15:04", "15:04 MST"
+
+func (c Chart) label(at int, layout string) string {
 	if len(c.Bars) == 0 {
 		return ""
 	}
-	return c.Bars[at].At.In(c.Zone).Format("15:04")
-}
-
-func (c Chart) zone() string {
-	name, _ := time.Now().In(c.Zone).Zone()
-	return name
+	return c.Bars[at].At.In(c.Zone).Format(layout)
 }

@@ -67,7 +67,8 @@ func launch(path string) (*Browser, error) {
 	if chromium.browser != nil {
 		return chromium.browser, nil
 	}
-	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}, flags...)
+	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.WSURLReadTimeout(timeout)},
+		flags...)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	running, closeBrowser := chromedp.NewContext(allocator)
 	chromium.stop = func() { closeBrowser(); stop() }

@@ -64,7 +64,9 @@ func (p *Page) check(t *testing.T, part, rules string) {
 	t.Helper()
 	p.CheckLayout(t)
 	if !Eval[bool](t, p, `typeof axe !== "undefined"`) {
-		Eval[int](t, p, axe+`;window.axe = axe;0`)
+		if _, err := evaluate[int](p, axe+`;window.axe = axe;0`); err != nil {
+			t.Fatalf("in the browser: %v", err)
+		}
 	}
 	found := Eval[[]violation](t, p, `axe.run(`+strconv.Quote(part)+`, {
 		resultTypes: ["violations"], runOnly: `+rules+`,
@@ -99,10 +101,12 @@ func (p *Page) CheckLayout(t *testing.T) {
 // maxShift is the allowed Cumulative Layout Shift of a page.
 const maxShift = 0.1
 
-// layoutShiftScript returns the Cumulative Layout Shift so far.
+// layoutShiftScript returns the Cumulative Layout Shift before the first change of the view.
 const layoutShiftScript = `new Promise((done) => {
 	let sum = 0;
-	const add = (list) => { for (const e of list) if (!e.hadRecentInput) sum += e.value; };
+	const add = (list) => {
+		for (const e of list) if (!e.hadRecentInput && !(e.startTime >= window.resizedAt)) sum += e.value;
+	};
 	const watcher = new PerformanceObserver((list) => add(list.getEntries()));
 	watcher.observe({ type: "layout-shift", buffered: true });
 	requestAnimationFrame(() => requestAnimationFrame(() => { add(watcher.takeRecords()); done(sum); }));

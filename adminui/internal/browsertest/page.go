@@ -54,6 +54,7 @@ type Page struct {
 	close    func()
 	mu       sync.Mutex
 	problems []string
+	ignored  []string // words of expected problems
 }
 
 // Open opens a page in a free tab and closes it when the test ends.
@@ -146,6 +147,7 @@ func (p *Page) SetView(t *testing.T, view View) {
 		forced = "active"
 	}
 	p.Do(t,
+		command(runtime.Evaluate, runtime.EvaluateParams{Expression: `window.resizedAt ??= performance.now()`}),
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: view.Width, Height: view.Height, DeviceScaleFactor: 1,
 		}),
@@ -188,9 +190,10 @@ func (p *Page) listen(event any) {
 			problem = strings.Join(words, " ")
 		}
 	}
-	if problem != "" {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	expected := slices.ContainsFunc(p.ignored, func(words string) bool { return strings.Contains(problem, words) })
+	if problem != "" && !expected {
 		p.problems = append(p.problems, problem)
 	}
 }
@@ -205,10 +208,14 @@ func (p *Page) Do(t *testing.T, steps ...Step) {
 	}
 }
 
-// Eval evaluates a JavaScript expression in the page. It awaits promises.
+// Eval evaluates a JavaScript expression once the page has loaded. It awaits promises.
 func Eval[T any](t *testing.T, p *Page, expression string) T {
 	t.Helper()
-	value, err := evaluate[T](p, expression)
+	value, err := evaluate[T](p, `(() => {
+		const value = () => (`+expression+`);
+		if (document.readyState === "complete") return value();
+		return new Promise((done) => addEventListener("load", done, { once: true })).then(value);
+	})()`)
 	if err != nil {
 		t.Fatalf("in the browser: %v", err)
 	}
@@ -247,10 +254,11 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	}
 }
 
-// Ignore drops expected problems that contain words, among those reported so far.
+// Ignore drops expected problems that contain words, those reported so far and later ones.
 func (p *Page) Ignore(words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ignored = append(p.ignored, words)
 	p.problems = slices.DeleteFunc(p.problems, func(problem string) bool { return strings.Contains(problem, words) })
 }
 
@@ -260,7 +268,8 @@ func (p *Page) Close() { p.close() }
 // navigated is in the error of an evaluation whose page is left.
 const navigated = "Inspected target navigated"
 
-// Wait waits until a JavaScript condition holds, on whichever page the browser navigates to meanwhile.
+// Wait waits until a JavaScript condition holds, on whichever page the browser navigates to meanwhile. The page has
+// loaded then.
 func (p *Page) Wait(t *testing.T, condition string) {
 	t.Helper()
 	for {
@@ -268,7 +277,7 @@ func (p *Page) Wait(t *testing.T, condition string) {
 			const until = performance.now() + 30000;
 			const look = () => {
 				let holds = false;
-				try { holds = Boolean(`+condition+`); } catch {}
+				try { holds = document.readyState === "complete" && Boolean(`+condition+`); } catch {}
 				if (holds) return done(true);
 				if (performance.now() > until) return late(new Error("still not so"));
 				setTimeout(look, 20);
