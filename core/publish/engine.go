@@ -207,15 +207,19 @@ func (e *Engine) renderFailed(work Work, err error) Result {
 	return result
 }
 
-// render renders a menu when the replica has capacity. If there is none within half of the lease, it releases the
-// work unchanged: the other half is for rendering and sending.
+// render renders a menu when the replica has capacity. If there is none in the first half of the lease, it releases
+// the work unchanged: the other half is for rendering and sending.
 func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
-	wait, cancel := context.WithTimeout(ctx, e.Lease/2)
+	wait, cancel := context.WithTimeout(ctx, work.LeasedUntil.Add(-e.Lease/2).Sub(e.Clock.Now()))
 	defer cancel()
 	select {
 	case e.renderSlots <- struct{}{}:
-	case <-wait.Done():
-		return Rendering{}, core.Snooze{}
+	default:
+		select {
+		case e.renderSlots <- struct{}{}:
+		case <-wait.Done():
+			return Rendering{}, core.Snooze{}
+		}
 	}
 	leave := sync.OnceFunc(func() { <-e.renderSlots })
 	defer leave()

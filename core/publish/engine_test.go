@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -231,6 +232,17 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 	close(s.resume)
 	eventually(t, func() bool { _, results := s.count(50); return results == 2 })
 	stop()
+}
+
+func TestRenderingWaitsInTheFirstHalfOfItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := NewEngine(Config{}, Dependencies{Clock: core.NewSystemClock(nil)})
+		e.renderSlots <- struct{}{}
+		begin := time.Now()
+		_, err := e.render(t.Context(), Work{LeasedUntil: begin.Add(e.Lease/2 + time.Second)})
+		require.ErrorAs(t, err, &core.Snooze{})
+		require.Equal(t, time.Second, time.Since(begin), "it has waited in memory before")
+	})
 }
 
 func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {

@@ -75,7 +75,7 @@ type Lease struct {
 type Outcome struct {
 	Next        Next
 	Response    Response
-	PausedUntil time.Time // no item of the key is claimed until then; zero: no pause
+	PausedUntil time.Time // no item of the key is claimed or starts until then; zero: no pause
 }
 
 // Next is what follows a run.

@@ -122,7 +122,10 @@ func TestHangingGroupLeavesCapacityForOthers(t *testing.T) {
 }
 
 func TestPausedKeyIsClaimedWhenItsPauseEnds(t *testing.T) {
-	for name, next := range map[string]Next{"recorded": Finish, "released": Release} {
+	for name, c := range map[string]struct {
+		next    Next
+		claimed int
+	}{"recorded": {Finish, 1}, "released": {Release, 1}, "waiting in memory": {Finish, 2}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newTable(items(2, 1)...)
@@ -131,12 +134,12 @@ func TestPausedKeyIsClaimedWhenItsPauseEnds(t *testing.T) {
 				q.run = func(context.Context, item) Outcome {
 					at = append(at, time.Since(begin))
 					if len(at) == 1 {
-						return Outcome{Next: next, PausedUntil: time.Now().Add(time.Minute)}
+						return Outcome{Next: c.next, PausedUntil: time.Now().Add(time.Minute)}
 					}
 					return Outcome{Response: Responded}
 				}
 				config := small()
-				config.KeyLimit, config.ClaimPerKey = 1, 1
+				config.KeyLimit, config.ClaimPerKey = 1, c.claimed
 				_, stop := start(t, q, config)
 				<-time.After(2 * time.Minute)
 				stop()

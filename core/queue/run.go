@@ -198,6 +198,9 @@ func (e *Engine[T, R]) ended(s *keyQueue[T], work leased[T], began time.Time, ou
 	defer e.mu.Unlock()
 	now := e.clock.Now()
 	s.pause(now, outcome.PausedUntil)
+	if s.paused(now) {
+		e.releaseMatching(s, func(waiting leased[T]) bool { return !waiting.lease.Urgent })
+	}
 	switch outcome.Next {
 	case Release:
 		e.markForRelease(work)

@@ -101,16 +101,21 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, 
 	return x.evaluate(ctx, attempt, responseOf(attempt), interpret)
 }
 
-// evaluate returns the result of an attempt, with the plugin's interpretation if there is a response.
+// evaluate returns the result of an attempt, with the plugin's interpretation if there is a response. Whoever stops or
+// abandons the call does not end the interpretation: the aggregator has accepted the request, and would get it again.
 func (x *exchange) evaluate(ctx context.Context, attempt Attempt, response Response, interpret Interpret) Result {
 	var outcome Outcome
 	fetches := x.call.Kind == InboundFetch || x.call.Kind == Poll
 	fetched := !fetches || x.plan.Success.failure(response) == "" // else there is nothing to read
 	if attempt.ErrorClass == "" && fetched {
-		ctx, cancel := context.WithTimeout(ctx, planTimeout)
+		inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), planTimeout)
 		defer cancel()
+		if end, limited := ctx.Deadline(); limited { // another replica may make the call then
+			inner, cancel = context.WithDeadline(inner, end)
+			defer cancel()
+		}
 		var err error
-		outcome, err = x.contain(x.call, func() (Outcome, error) { return interpret(ctx, response) })
+		outcome, err = x.contain(x.call, func() (Outcome, error) { return interpret(inner, response) })
 		if err != nil {
 			outcome = interpretFailure(x.plan, response, err)
 			x.Log.Warn("interpreting a response failed", "call", x.call.ID, "platform", x.call.Platform, "error", err)
