@@ -21,12 +21,16 @@ LEFT JOIN pg_locks
 
 -- name: end_deliveries
 -- Ends the leases of an owner, except those of held items. The due times keep the order. Locked rows are skipped: the
--- server may still run a transaction of the owner. A probe that was leased is due.
+-- server may still run a transaction of the owner. A probe that was leased is due. Only rows that became available not
+-- long ago, or do so soon, are read: those of a long backlog are not leased.
 WITH
 leased AS (
     SELECT business_id, id
     FROM delivery_queue
-    WHERE owner = ?owner AND id <> ALL (?held::uuid[])
+    WHERE owner = ?owner
+        AND available_at > ?earliest
+        AND available_at <= ?latest
+        AND id <> ALL (?held::uuid[])
     FOR UPDATE SKIP LOCKED
 ),
 ended AS (
@@ -110,7 +114,13 @@ SELECT count(*) FROM ended
 
 -- name: has_leases
 SELECT
-    EXISTS (SELECT 1 FROM delivery_queue WHERE owner = ?owner)
+    EXISTS (
+        SELECT 1
+        FROM delivery_queue
+        WHERE owner = ?owner
+            AND available_at > ?earliest
+            AND available_at <= ?latest
+    )
     OR EXISTS (SELECT 1 FROM call_queue WHERE owner = ?owner)
     OR EXISTS (SELECT 1 FROM job_queue WHERE owner = ?owner)
     OR EXISTS (SELECT 1 FROM publications WHERE owner = ?owner)

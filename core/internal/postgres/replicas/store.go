@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -127,8 +128,7 @@ func (s Store) endAll(ctx context.Context, tx bun.Conn, owner core.ID) (ended in
 		}
 		ended += n
 	}
-	if err := tx.QueryRowContext(ctx, queries.With("has_leases", postgres.Args{"owner": owner})).
-		Scan(&left); err != nil {
+	if err := tx.QueryRowContext(ctx, queries.With("has_leases", s.leasesOf(owner))).Scan(&left); err != nil {
 		return ended, false, err
 	}
 	_, err = tx.ExecContext(ctx, `SELECT pg_notify(channel, '') FROM unnest(?::text[]) AS channel`,
@@ -143,14 +143,27 @@ func (s Store) EndLeases(ctx context.Context, queue Queue, owner core.ID, held [
 	return err
 }
 
+// longestLease is longer than any lease (hub.Config). Leases that expired that long ago need no end.
+const longestLease = 15 * time.Minute
+
+// leasesOf returns the arguments of a search for leases.
+func (s Store) leasesOf(owner core.ID) postgres.Args {
+	now := s.db.Clock().Now()
+	return postgres.Args{"owner": owner, "earliest": now.Add(-longestLease), "latest": now.Add(longestLease)}
+}
+
 // end ends the leases of an owner in a queue, except those of held items (queue.Lease.ID).
 func (s Store) end(ctx context.Context, in bun.IDB, queue Queue, owner core.ID, held []string) (ended int, err error) {
 	owned := postgres.Args{"owner": owner, "held": postgres.Array(held)}
-	args := postgres.Args{"owner": owner, "held": postgres.Array(held), "now": s.db.Clock().Now()}
+	leased := s.leasesOf(owner)
+	leased["held"], leased["now"] = postgres.Array(held), s.db.Clock().Now()
 	statement := map[Queue]func() string{
-		Deliveries:   func() string { return queries.With("end_deliveries", args) },
-		Calls:        func() string { return queries.With("end_calls", owned) },
-		Jobs:         func() string { return queries.With("end_jobs", args) },
+		Deliveries: func() string { return queries.With("end_deliveries", leased) },
+		Calls:      func() string { return queries.With("end_calls", owned) },
+		Jobs: func() string {
+			return queries.With("end_jobs", postgres.Args{"owner": owner, "held": postgres.Array(held),
+				"now": s.db.Clock().Now()})
+		},
 		Publications: func() string { return queries.With("end_publications", owned) },
 	}[queue]
 	if err := in.QueryRowContext(ctx, statement()).Scan(&ended); err != nil {

@@ -19,6 +19,7 @@ import (
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/replicas"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/order"
 	publishing "github.com/servery-hub/servery/core/publish"
@@ -100,6 +101,8 @@ var planIndexes = map[string][]string{
 	// Jobs: claim, next due time.
 	"EXECUTE claim_jobs": {"job_queue_pkey"},
 	"EXECUTE next_job":   {"job_queue_pkey"},
+	// The end of the leases of a replica.
+	"UPDATE delivery_queue queue\n    SET owner = NULL": {"delivery_queue_due", "delivery_queue_pkey"},
 	// The intake of orders.
 	"sent.business_id = platform.business_id": {"stores_business_id_ref_id_key"},
 	"option_group.record":                     {"catalogue_entities_business_id_kind_name_key", "store_overrides_pkey"},
@@ -389,4 +392,6 @@ func useQueues(t *testing.T, p *publishHarness) {
 	require.NoError(t, jobs.MarkFailed(ctx, begun[0], "failed"))
 	_, _, err = jobs.Claim(ctx, owner, 4, until())
 	require.NoError(t, err)
+
+	require.NoError(t, replicas.New(p.db).EndLeases(ctx, replicas.Deliveries, owner, nil))
 }

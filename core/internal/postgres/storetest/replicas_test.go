@@ -67,11 +67,11 @@ type leased struct {
 	publication publishing.Work
 }
 
-// leaseOfEach makes an owner claim work of each queue. The leases are an hour long.
+// leaseOfEach makes an owner claim work of each queue. The leases are as long as a hub allows.
 func leaseOfEach(t *testing.T, p *publishHarness, owner core.ID) leased {
 	t.Helper()
 	ctx, now := t.Context(), p.db.Clock().Now().Truncate(time.Microsecond) // p.clock may be hours ahead of it
-	until := now.Add(time.Hour)
+	until := now.Add(10 * time.Minute)
 	job := core.Job{ID: core.NewID(now), Business: p.business, Kind: core.StoreJob, Body: []byte(`{}`),
 		CreatedAt: now}
 	require.NoError(t, jobsdb.New(p.db).Enqueue(ctx, job, ""))
@@ -147,6 +147,21 @@ func TestLeasesOfGoneReplicaEndInAllQueues(t *testing.T) {
 	work, _ := p.claim(survivor)
 	require.NotEmpty(t, work)
 	require.Nil(t, work[0].Digest, "what the gone replica sent is unknown")
+}
+
+func TestExpiredLeaseOfGoneReplicaKeepsItsPlace(t *testing.T) {
+	p := newPublishHarness(t)
+	gone := core.NewID(p.clock.Now())
+	session := openSession(t, p.db, gone)
+	leaseOfEach(t, p, gone)
+	pgtest.Exec(t, p.db, `UPDATE delivery_queue SET available_at = ?0 WHERE owner = ?1`,
+		p.db.Clock().Now().Add(-time.Minute), gone)
+	startMember(t, p.db, core.NewID(p.clock.Now()), nil)
+	session.Close()
+	eventually(t, "the leases end", func() bool { return leases(t, p.db, gone) == 0 })
+	var moved int
+	pgtest.Row(t, p.db, &moved, `SELECT count(*) FROM delivery_queue WHERE available_at <> due_at`)
+	require.Zero(t, moved)
 }
 
 func TestTakeoverWaitsForRowsLockedByTheOwner(t *testing.T) {
