@@ -234,7 +234,7 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 	stop()
 }
 
-func TestRenderingWaitsInTheFirstHalfOfItsLease(t *testing.T) {
+func TestRenderingWaitsForHalfOfItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewEngine(Config{}, Dependencies{Clock: core.NewSystemClock(nil)})
 		e.renderSlots <- struct{}{}

@@ -101,8 +101,8 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access, 
 	return x.evaluate(ctx, attempt, responseOf(attempt), interpret)
 }
 
-// evaluate returns the result of an attempt, with the plugin's interpretation if there is a response. Whoever stops or
-// abandons the call does not end the interpretation: the aggregator has accepted the request, and would get it again.
+// evaluate returns the result of an attempt, with the plugin's interpretation if there is a response. A stop or
+// abandonment of the call does not end the interpretation: the aggregator may have accepted the request.
 func (x *exchange) evaluate(ctx context.Context, attempt Attempt, response Response, interpret Interpret) Result {
 	var outcome Outcome
 	fetches := x.call.Kind == InboundFetch || x.call.Kind == Poll

@@ -74,6 +74,7 @@ type Hub struct {
 
 	membership   *replicas.Membership // of the replicas that process work; nil without engines
 	timerSet     chan struct{}        // buffered, one element: a timer was set
+	clockSet     chan struct{}        // the same: the database's clock was set
 	timer        toggle.Timer         // re-enables items and stores
 	publisher    *publish.Engine
 	keySetSender *webhook.Sender // of the key sets that verify callbacks
@@ -90,7 +91,7 @@ type Hub struct {
 // New builds a hub. The database must be migrated and have its sealer.
 func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {},
-		timerSet: make(chan struct{}, 1),
+		timerSet: make(chan struct{}, 1), clockSet: make(chan struct{}, 1),
 		sandbox:  sandbox.NewRunner(db, config.Sandbox)}
 	m := newMetrics(db, config.Version, log)
 	publications.UseDebounce(db, config.Debounce)

@@ -62,12 +62,13 @@ func (h *Hub) housekeep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-h.clockSet: // work that is stored by the old clock would be late
 		case <-tick.C:
-			if err := errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
-				platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), platforms.NewRates(h.db).Sweep(ctx),
-				h.schedulePolls(ctx), h.followUps.Sweep(ctx)); err != nil && ctx.Err() == nil {
-				h.log.Warn("maintenance failed", "error", err)
-			}
+		}
+		if err := errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db), h.outcomes.Sweep(ctx),
+			platforms.NewCallers(h.db).DeleteExpiredNonces(ctx), platforms.NewRates(h.db).Sweep(ctx),
+			h.schedulePolls(ctx), h.followUps.Sweep(ctx)); err != nil && ctx.Err() == nil {
+			h.log.Warn("maintenance failed", "error", err)
 		}
 	}
 }

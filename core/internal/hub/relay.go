@@ -115,19 +115,29 @@ func newCallStore(db *postgres.DB) calls.Store {
 
 // listenNotifications wakes the parts of this replica when any replica has work for them.
 func (h *Hub) listenNotifications(ctx context.Context) {
-	channels := map[string]func(string){calls.PluginsChannel: func(string) { h.config.Host.Wake() }}
+	channels := map[string]func(string){
+		calls.PluginsChannel: func(string) { h.config.Host.Wake() },
+		postgres.ClockChannel: func(payload string) {
+			if payload != "" {
+				signal(h.clockSet)
+			}
+		},
+	}
 	if h.engine != nil {
 		channels[jobs.Channel] = func(string) { h.runner.Wake() }
 		channels[outbox.DeliveriesChannel] = outbox.OnDeliveries(h.db, h.engine.Wake)
 		channels[outbox.CallsChannel] = func(string) { h.relay.Wake() }
 		channels[publications.Channel] = func(string) { h.publisher.Wake() }
 		channels[replicas.Channel] = func(string) { h.membership.Wake() }
-		channels[availability.TimerChannel] = func(string) {
-			select {
-			case h.timerSet <- struct{}{}:
-			default: // the timer has not noticed an earlier one yet
-			}
-		}
+		channels[availability.TimerChannel] = func(string) { signal(h.timerSet) }
 	}
 	h.db.Listen(ctx, channels)
+}
+
+// signal sends on a channel of one element, unless an earlier signal was not received yet.
+func signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
 }

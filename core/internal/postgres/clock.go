@@ -96,6 +96,9 @@ func (db *DB) ReadClock() (now time.Time, epoch int64) {
 	return db.clock.Now(), epoch
 }
 
+// ClockChannel notifies replicas, with the payload "set", that a replica has moved due times with the clock.
+const ClockChannel = "servery_clock"
+
 // CheckEpoch calls SyncClock if another replica has changed the epoch.
 func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 	if known := db.time.epoch.Load(); known == 0 || known == epoch {

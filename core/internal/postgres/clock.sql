@@ -55,7 +55,8 @@ WHERE next_probe > ?from
 UPDATE clock_epoch SET read_at = CASE WHEN ?follows THEN ?now::timestamptz ELSE read_at END
 RETURNING epoch
 
--- Counts that the clock was set. Rate limits start from zero.
+-- Counts that the clock was set, and notifies the replicas. Rate limits start from zero.
 -- name: count_step
+NOTIFY servery_clock, 'set';
 UPDATE clock_epoch SET epoch = epoch + 1, read_at = NULL;
 DELETE FROM throttles

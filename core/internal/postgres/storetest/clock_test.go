@@ -195,6 +195,23 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 	}
 }
 
+func TestReplicasAreNotifiedOfAClockStep(t *testing.T) {
+	url := settableClock(t)
+	db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	require.NoError(t, db.SyncClock(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	payloads, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		other.Listen(ctx, map[string]func(string){postgres.ClockChannel: func(payload string) { payloads <- payload }})
+	}()
+	defer func() { cancel(); <-ended }()
+	require.Empty(t, <-payloads, "it listens")
+	setClock(t, db, -10*time.Minute)
+	require.NoError(t, db.SyncClock(t.Context()))
+	require.Equal(t, "set", <-payloads)
+}
+
 // The ends of leases move with the clock. The results of the work in progress still count.
 func TestClockChangeKeepsLeases(t *testing.T) {
 	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
