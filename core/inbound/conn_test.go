@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -26,14 +28,59 @@ func pair(t *testing.T, stall time.Duration, rate int) (client *net.TCPConn, our
 	return client, ours
 }
 
+// pipe is a connection in memory, in a test with a clock of its own.
+type pipe struct {
+	config Config
+	system int            // bytes of the server's writes that the system buffers
+	peer   func(net.Conn) // the client, until the connection is closed
+}
+
+// run runs a test with the server's end, which is within a request.
+func (p pipe) run(t *testing.T, test func(t *testing.T, ours *Conn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		client, inner := net.Pipe()
+		ours := newConn(&buffering{Conn: inner, free: p.system}, New(p.config), netip.Prefix{})
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			p.peer(client)
+		}()
+		defer func() {
+			_ = inner.Close()
+			<-ended
+		}()
+		BeginRequest(ours)
+		test(t, ours)
+	})
+}
+
+func silent(net.Conn) {}
+
+// buffering is a connection that takes its first bytes at once, as a system does. It never delivers them.
+type buffering struct {
+	net.Conn
+	free int
+}
+
+func (b *buffering) Write(data []byte) (int, error) {
+	taken := min(b.free, len(data))
+	b.free -= taken
+	n, err := b.Conn.Write(data[taken:])
+	return taken + n, err
+}
+
 func TestReadEndsWithoutProgress(t *testing.T) {
-	client, ours := pair(t, shortStall, 1<<10)
-	_, err := client.Write(bytes.Repeat([]byte("x"), 1<<20-1)) // one byte less than the body of 1 MiB
-	require.NoError(t, err)
-	n, err := io.Copy(io.Discard, io.LimitReader(ours, 1<<20))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.EqualValues(t, 1<<20-1, n)
-	require.Equal(t, 1, ours.limiter.Stats().Stalled)
+	pipe{config: Config{Stall: shortStall, MinRate: 1 << 10}, peer: func(client net.Conn) {
+		_, _ = client.Write(bytes.Repeat([]byte("x"), 1<<20-1)) // one byte less than the body of 1 MiB
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		began := time.Now()
+		n, err := io.Copy(io.Discard, io.LimitReader(ours, 1<<20))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.EqualValues(t, 1<<20-1, n)
+		require.Equal(t, shortStall, time.Since(began))
+		require.Equal(t, 1, ours.limiter.Stats().Stalled)
+	})
 }
 
 // drip writes n bytes one by one with a pause before each, until the connection is closed.
@@ -49,106 +96,115 @@ func drip(client net.Conn, n int, every time.Duration) {
 }
 
 func TestReadEndsBelowTheRate(t *testing.T) {
-	client, ours := pair(t, shortStall, 1<<20)
-	go drip(client, 10_000, time.Millisecond) // the gaps are shorter than the stall limit
-	n, err := io.Copy(io.Discard, ours)
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.Less(t, n, int64(1000))
+	pipe{config: Config{Stall: shortStall, MinRate: 1 << 20}, peer: func(client net.Conn) {
+		drip(client, 10_000, time.Millisecond) // the gaps are shorter than the stall limit
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		n, err := io.Copy(io.Discard, ours)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Less(t, n, int64(1000))
+	})
 }
 
 func TestReadGoesOnAtTheRate(t *testing.T) {
-	client, ours := pair(t, 5*shortStall, 10)
-	began := time.Now()
-	go drip(client, 400, 2*time.Millisecond) // takes longer than the initial allowance
-	_, err := io.ReadFull(ours, make([]byte, 400))
-	require.NoError(t, err)
-	require.Greater(t, time.Since(began), 5*shortStall)
+	pipe{config: Config{Stall: shortStall, MinRate: 500}, peer: func(client net.Conn) {
+		drip(client, 400, 2*time.Millisecond) // takes longer than the initial allowance
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		began := time.Now()
+		_, err := io.ReadFull(ours, make([]byte, 400))
+		require.NoError(t, err)
+		require.Greater(t, time.Since(began), shortStall)
+	})
 }
 
 func TestIdleConnectionWaitsForTheServersDeadline(t *testing.T) {
-	client, ours := pair(t, shortStall, 1<<20)
-	EndRequest(ours)
-	require.NoError(t, ours.SetReadDeadline(time.Now().Add(3*shortStall)))
-	began := time.Now()
-	_, err := ours.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.GreaterOrEqual(t, time.Since(began), 3*shortStall)
-	require.Zero(t, ours.limiter.Stats().Stalled)
+	pipe{config: Config{Stall: shortStall, MinRate: 1 << 20}, peer: func(client net.Conn) {
+		drip(client, 1, 4*shortStall-time.Millisecond)
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		EndRequest(ours)
+		require.NoError(t, ours.SetReadDeadline(time.Now().Add(3*shortStall)))
+		began := time.Now()
+		_, err := ours.Read(make([]byte, 1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Equal(t, 3*shortStall, time.Since(began))
+		require.Zero(t, ours.limiter.Stats().Stalled)
 
-	BeginRequest(ours)
-	require.NoError(t, ours.SetReadDeadline(time.Time{}))
-	_, err = client.Write([]byte("x"))
-	require.NoError(t, err)
-	_, err = ours.Read(make([]byte, 1))
-	require.NoError(t, err, "the next request has its whole allowance")
+		BeginRequest(ours)
+		require.NoError(t, ours.SetReadDeadline(time.Time{}))
+		_, err = ours.Read(make([]byte, 1))
+		require.NoError(t, err, "the next request has its whole allowance")
+	})
 }
 
 func TestServersDeadlineEndsRead(t *testing.T) {
-	_, ours := pair(t, patience, 1)
-	require.NoError(t, ours.SetDeadline(time.Now().Add(shortStall)))
-	_, err := ours.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	pipe{config: Config{Stall: patience, MinRate: 1}, peer: silent}.run(t, func(t *testing.T, ours *Conn) {
+		require.NoError(t, ours.SetDeadline(time.Now().Add(shortStall)))
+		began := time.Now()
+		_, err := ours.Read(make([]byte, 1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Equal(t, shortStall, time.Since(began))
+	})
 }
 
 func TestWriteEndsWhenPeerDoesNotRead(t *testing.T) {
-	const stall = 15 * shortStall // far longer than the delays of a busy machine
-	client, ours := pair(t, stall, 1<<10)
-	began := time.Now()
+	config := Config{Stall: shortStall, MinRate: 1 << 10}
+	pipe{config: config, system: 8 << 20, peer: silent}.run(t, func(t *testing.T, ours *Conn) {
+		began := time.Now()
+		n, err := ours.Write(make([]byte, 64<<20))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Equal(t, 8<<20, n)
+		require.Less(t, time.Since(began), 19*shortStall/10,
+			"bytes that the system buffered first are no later progress")
+		require.Equal(t, 1, ours.limiter.Stats().Stalled)
+	})
+}
+
+func TestStalledPeersUnsentDataIsDiscarded(t *testing.T) {
+	client, ours := pair(t, shortStall, 1<<10)
 	n, err := ours.Write(make([]byte, 64<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Less(t, n, 32<<20)
-	require.Less(t, time.Since(began), 19*stall/10, "bytes that the system buffered first are no later progress")
-	require.Equal(t, 1, ours.limiter.Stats().Stalled)
-
 	require.NoError(t, ours.Close())
 	_, err = io.Copy(io.Discard, client)
 	require.Error(t, err, "unsent data is discarded")
 }
 
-func TestWriteEndsBelowTheRate(t *testing.T) {
-	client, ours := pair(t, 3*shortStall, 1<<30)
-	require.NoError(t, client.SetReadBuffer(32<<10))
-	reading := make(chan struct{})
-	go func() {
-		defer close(reading)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for range tick.C {
-			if _, err := client.Read(make([]byte, 1<<10)); err != nil {
-				return
-			}
+// readSlowly reads size bytes in parts with a pause before each, until the connection is closed.
+func readSlowly(client net.Conn, size, part int, every time.Duration) (total int) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for total < size {
+		<-tick.C
+		n, err := client.Read(make([]byte, part))
+		if total += n; err != nil {
+			break
 		}
-	}()
-	_, err := ours.Write(make([]byte, 64<<20))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.NoError(t, ours.Close())
-	<-reading
+	}
+	return total
+}
+
+func TestWriteEndsBelowTheRate(t *testing.T) {
+	pipe{config: Config{Stall: shortStall, MinRate: 1 << 30}, peer: func(client net.Conn) {
+		readSlowly(client, 64<<20, 1<<10, time.Millisecond)
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		n, err := ours.Write(make([]byte, 64<<20))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Less(t, n, 1<<20)
+	})
 }
 
 func TestLargeWriteToSlowPeerCompletes(t *testing.T) {
 	const size = 4 << 20
-	const stall = 5 * shortStall
-	client, ours := pair(t, stall, 64<<10)
-	require.NoError(t, client.SetReadBuffer(64<<10))
-	read := make(chan int64, 1)
-	go func() {
-		var total int64
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for range tick.C {
-			n, err := client.Read(make([]byte, 32<<10))
-			if total += int64(n); err != nil || total == size {
-				break
-			}
-		}
-		read <- total
-	}()
-	began := time.Now()
-	n, err := ours.Write(make([]byte, size))
-	require.NoError(t, err)
-	require.Equal(t, size, n)
-	require.EqualValues(t, size, <-read)
-	require.Greater(t, time.Since(began), stall, "takes longer than the stall limit")
+	read := 0
+	pipe{config: Config{Stall: 5 * shortStall, MinRate: 64 << 10}, peer: func(client net.Conn) {
+		read = readSlowly(client, size, 32<<10, 10*time.Millisecond)
+	}}.run(t, func(t *testing.T, ours *Conn) {
+		began := time.Now()
+		n, err := ours.Write(make([]byte, size))
+		require.NoError(t, err)
+		require.Equal(t, size, n)
+		require.Greater(t, time.Since(began), 5*shortStall, "takes longer than the stall limit")
+	})
+	require.Equal(t, size, read)
 }
 
 func TestEvictionEndsReadQuietly(t *testing.T) {
