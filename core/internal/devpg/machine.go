@@ -13,7 +13,7 @@ type machine struct {
 	fallbackRoot string      // for clusters that the server's user could not reach otherwise
 	installers   []installer // in the order in which they are used
 	// socketTimeout is how long a running server may have no socket. A starting server creates it at once, before any
-	// recovery.
+	// recovery, but a busy machine can delay that. So the limit is not for a server that this process starts.
 	socketTimeout time.Duration
 }
 

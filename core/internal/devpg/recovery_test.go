@@ -75,24 +75,39 @@ func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, fastConfig(preparedDir(t)))
-	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.DSN())))
+	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.AdminDSN()))) // only a superuser sees files
 	defer db.Close()
+	ends := filepath.Join(s.layout.data, "ends")
+	end := func() { assert.NoError(t, os.WriteFile(ends, nil, 0o600)) }
+	t.Cleanup(end) // otherwise a failed test would leave the backend running
 	busy := make(chan struct{})
 	go func() {
 		defer close(busy)
-		_, _ = db.ExecContext(t.Context(), `DO $$ DECLARE till timestamptz := clock_timestamp() + '3s';
-			BEGIN WHILE clock_timestamp() < till LOOP END LOOP; END $$`)
+		_, _ = db.ExecContext(t.Context(), `DO $$ BEGIN
+			WHILE (pg_stat_file('`+ends+`', true)).size IS NULL LOOP END LOOP; END $$`)
 	}()
 	require.Eventually(t, func() bool {
-		return query(t, s, "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'DO %'") == "1"
-	}, 10*time.Second, 50*time.Millisecond)
+		return queryAs(t, s.AdminDSN(),
+			"SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'DO %'") == "1"
+	}, time.Minute, 50*time.Millisecond)
 	kill(t, s)
 
-	second := start(t, fastConfig(s.layout.data))
+	var second *Server
+	started := make(chan error, 1)
+	go func() {
+		var err error
+		second, err = Start(t.Context(), fastConfig(s.layout.data))
+		started <- err
+	}()
+	require.Eventually(t, func() bool {
+		log, err := os.ReadFile(s.layout.logPath())
+		return err == nil && strings.Contains(string(log), "pre-existing shared memory block")
+	}, time.Minute, 50*time.Millisecond)
+	require.Empty(t, started, "it waits for the backend")
+	end()
+	require.NoError(t, <-started)
+	t.Cleanup(func() { assert.NoError(t, second.Close(context.Background())) })
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
-	log, err := os.ReadFile(s.layout.logPath())
-	require.NoError(t, err)
-	assert.Contains(t, string(log), "pre-existing shared memory block")
 	<-busy
 }
 
@@ -162,11 +177,15 @@ func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 	s := start(t, fastConfig(dir))
 	pid := pidOf(s)
 	require.NoError(t, os.RemoveAll(filepath.Dir(s.Socket())))
+	s.socketTimeout = 0
+	state, err := s.checkState(t.Context(), &observation{child: s.child})
+	require.NoError(t, err)
+	require.Equal(t, stateChanging, state, "a server that this process starts may take long to create it")
 
 	cfg := fastConfig(dir)
 	cfg.machine = thisMachine()
 	cfg.machine.socketTimeout = time.Second
-	_, err := Start(t.Context(), cfg)
+	_, err = Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "lost its socket")
 	assert.True(t, isServer(pid, s.layout.cluster()))
 

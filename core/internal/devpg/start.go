@@ -89,6 +89,7 @@ func (s *Server) startProcess(ctx context.Context, bins binaries) error {
 
 // observation is the state of await between checks.
 type observation struct {
+	child                *child    // awaited, or nil
 	unreachable, foreign time.Time // start times
 }
 
@@ -101,7 +102,7 @@ func (s *Server) await(ctx context.Context, c *child) (up bool, err error) {
 	if c != nil {
 		exited = c.exited
 	}
-	var w observation
+	w := observation{child: c}
 	for {
 		state, err := s.checkState(ctx, &w)
 		if err != nil || state == stateUp {
@@ -143,6 +144,9 @@ func (s *Server) checkState(ctx context.Context, w *observation) (state, error) 
 		w.foreign = time.Time{}
 		if !isServer(file.pid, s.layout.cluster()) {
 			return stateDown, nil
+		}
+		if w.child != nil && w.child.pid == file.pid {
+			return stateChanging, nil // it has not created its socket yet
 		}
 		return stateChanging, s.handleUnreachable(ctx, w, file.pid)
 	}
