@@ -2,6 +2,7 @@ package queue
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -89,26 +90,28 @@ func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 }
 
 func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
-	q := newTable()
-	config := small()
-	config.Capacity, config.KeyLimit, config.MaxWaiting = 100, 16, 50
-	q.run = hang
-	e := engineOf(q, config)
-	defer e.running.Wait()
-	defer e.cancel()
-	s := e.keyQueue(1)
-	s.responses, s.lastRunTime = 100, 5*time.Second
-	for id := range 50 {
-		require.True(t, e.Reserve(1))
-		e.Start(item{id: id, key: 1, until: e.LeaseUntil(), urgent: id == 49})
-	}
-	require.Empty(t, e.takeReleased())
-	e.mu.Lock()
-	s.responses = 0
-	e.startWaiting(s)
-	e.mu.Unlock()
-	require.Len(t, e.takeReleased(), 50-4-1, "except the urgent item")
-	require.Len(t, s.waiting, 1)
+	synctest.Test(t, func(t *testing.T) {
+		q := newTable()
+		config := small()
+		config.Capacity, config.KeyLimit, config.MaxWaiting = 100, 16, 50
+		q.run = hang
+		e := engineOf(q, config)
+		defer e.running.Wait()
+		defer e.cancel()
+		s := e.keyQueue(1)
+		s.responses, s.lastRunTime = 100, 5*time.Second
+		for id := range 50 {
+			require.True(t, e.Reserve(1))
+			e.Start(item{id: id, key: 1, until: e.LeaseUntil(), urgent: id == 49})
+		}
+		require.Empty(t, e.takeReleased())
+		e.mu.Lock()
+		s.responses = 0
+		e.startWaiting(s)
+		e.mu.Unlock()
+		require.Len(t, e.takeReleased(), 50-4-1, "except the urgent item")
+		require.Len(t, s.waiting, 1)
+	})
 }
 
 func TestPauseDuringAClaimReleasesItsItems(t *testing.T) {

@@ -39,7 +39,7 @@ func TestAbandonedSequenceKeepsItsRecords(t *testing.T) {
 	b := abandonedSteps{&fakeDependencies{}, make(chan struct{})}
 	b.calls("swift", 2, 1)
 	b.due[0].Attempts = 5
-	e := NewEngine(Config{}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Observer: b,
+	e := NewEngine(Config{Lease: time.Hour}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Observer: b,
 		Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -75,8 +75,8 @@ func TestCallCutOffByStopIsRecordedUncounted(t *testing.T) {
 	b := hangingAggregator{&fakeDependencies{}, make(chan struct{})}
 	b.calls("swift", 2, 1)
 	b.due[0].Attempts = 5 // this is the last one
-	e := NewEngine(Config{StopWithin: time.Millisecond}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b,
-		Observer: b, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, Dependencies{Queue: b, Plugins: b,
+		Platforms: b, Sender: b, Observer: b, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -84,10 +84,11 @@ func TestCallCutOffByStopIsRecordedUncounted(t *testing.T) {
 		e.Run(ctx)
 	}()
 	<-b.running
+	stopping := time.Now()
 	cancel()
 	<-ended
 	require.Empty(t, b.released)
 	r := b.results[0]
 	require.Equal(t, []any{Waiting, true, "canceled"}, []any{r.State, r.Uncounted, r.Attempt.ErrorClass})
-	require.True(t, r.RetryAt.After(time.Now()), "the receiver may still work on the request")
+	require.True(t, r.RetryAt.After(stopping), "the receiver may still work on the request")
 }

@@ -173,9 +173,10 @@ func (b *fakeDependencies) finished(platform string) (n int) {
 	return n
 }
 
-// run runs an engine until stop is called.
+// run runs an engine until stop is called. Leases outlast the test: Release does not queue a call again.
 func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
+	config.Lease = cmp.Or(config.Lease, time.Hour)
 	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
 		Observer: b, Log: slog.New(cmp.Or(b.log, slog.DiscardHandler))})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -284,7 +285,7 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	b := &fakeDependencies{failing: math.MaxInt}
 	b.calls("swift", 2, 1)
-	_, stop := b.run(t, Config{Lease: time.Hour, StopWithin: time.Millisecond})
+	_, stop := b.run(t, Config{StopWithin: time.Millisecond})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.failing < math.MaxInt })
 	stopped := make(chan struct{})
 	go func() {
@@ -356,6 +357,7 @@ func TestAbsentPluginIsAskedOnce(t *testing.T) {
 	b.mu.Lock()
 	b.calls("down", 3, 5)
 	b.mu.Unlock()
+	e.Wake()
 	for range 20 {
 		requeue(6)
 	}
@@ -428,7 +430,7 @@ func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	b := &fakeDependencies{}
 	b.calls("swift", 2, 3)
 	plugins := &remotePlugin{fakeDependencies: b}
-	e := NewEngine(Config{},
+	e := NewEngine(Config{Lease: time.Hour},
 		Dependencies{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
 			Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
