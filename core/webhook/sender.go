@@ -24,6 +24,9 @@ type SenderConfig struct {
 	KeepLimit       int           // 4 KiB of them are stored
 	TLS             *tls.Config   // for tests with their own certificate authority
 	UserAgent       string
+
+	// When HTTP/2 pings a silent connection, and how long it waits for the answer. Only tests set them.
+	pingAfter, pingTimeout time.Duration // 2/5 and 1/5 of ExchangeTimeout
 }
 
 func (c SenderConfig) withDefaults() SenderConfig {
@@ -32,6 +35,8 @@ func (c SenderConfig) withDefaults() SenderConfig {
 	c.ReadLimit = cmp.Or(c.ReadLimit, 64<<10)
 	c.KeepLimit = cmp.Or(c.KeepLimit, 4<<10)
 	c.UserAgent = cmp.Or(c.UserAgent, "Servery")
+	c.pingAfter = cmp.Or(c.pingAfter, c.ExchangeTimeout*2/5)
+	c.pingTimeout = cmp.Or(c.pingTimeout, c.ExchangeTimeout/5)
 	return c
 }
 
@@ -61,8 +66,7 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		WriteBufferSize:        8 << 10, // headers and body of an order in one write
 		// Detects a dead HTTP/2 connection before it fails later exchanges: an exchange that times out leaves its
 		// connection in use.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5,
-			PingTimeout: config.ExchangeTimeout / 5},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: config.pingAfter, PingTimeout: config.pingTimeout},
 	}
 	return &Sender{config: config, clock: clock, plain: newClientPair(keepAlive),
 		certified: certifiedClients{base: keepAlive, byDigest: map[[32]byte]*certifiedPair{}}}

@@ -181,12 +181,13 @@ func TestGuardCheckURLRejectsPrivateHosts(t *testing.T) {
 // A proxy between hub and endpoint drops all data on existing connections, like a firewall that lost its state.
 func TestDeadConnectionIsNotReused(t *testing.T) {
 	for name, row := range map[string]struct {
-		start func(*httptest.Server)
-		class ErrorClass
-		words string
+		start  func(*httptest.Server)
+		within time.Duration // of the exchange on the dead connection
+		class  ErrorClass
+		words  string
 	}{
-		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete response within 2s"},
-		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, ConnectionBroken,
+		"HTTP/1.1": {(*httptest.Server).StartTLS, time.Second, Timeout, "no complete response within 5m0s"},
+		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, never, ConnectionBroken,
 			"the connection was lost: no more data arrived"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,14 +216,18 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 				go carry(near, far)
 				carry(far, near)
 			})
-			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trustingTLS().Clone()},
-				"127.0.0.0/8")
-			post := func() Attempt { return sender.Post(context.Background(), testDelivery("https://"+proxy)) }
-			require.Empty(t, post().Error)
+			sender := testSender(t, SenderConfig{ConnectTimeout: never, ExchangeTimeout: never, pingAfter: time.Second,
+				pingTimeout: time.Second, TLS: trustingTLS().Clone()}, "127.0.0.0/8")
+			post := func(within time.Duration) Attempt {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				return sender.Post(ctx, testDelivery("https://"+proxy))
+			}
+			require.Empty(t, post(never).Error)
 			dead.Store(opened.Load())
-			lost := post()
+			lost := post(row.within)
 			require.Equal(t, []any{row.class, row.words}, []any{lost.ErrorClass, lost.Error})
-			require.Empty(t, post().Error, "over a new connection")
+			require.Empty(t, post(never).Error, "over a new connection")
 		})
 	}
 }
