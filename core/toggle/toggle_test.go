@@ -200,26 +200,6 @@ func (s *memoryStorage) hasEnabled(n int) bool {
 	return s.enabled == n
 }
 
-func TestTimerEnablesInBatchesDespiteFailures(t *testing.T) {
-	clock := clocktest.New()
-	s := &memoryStorage{clock: clock, fails: 1}
-	for n := range 1001 {
-		s.due = append(s.due, clock.Now().Add(300*time.Millisecond+time.Duration(n%2)*500*time.Millisecond))
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		toggle.Timer{Storage: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
-	}()
-	require.Eventually(t, func() bool {
-		clock.Advance(50 * time.Millisecond)
-		return s.hasEnabled(1001)
-	}, 10*time.Second, time.Millisecond)
-	cancel()
-	<-ended
-}
-
 // observedClock sends the times for which a timer is set.
 type observedClock struct {
 	*clocktest.Clock
@@ -230,6 +210,33 @@ func (c observedClock) At(at time.Time) (<-chan time.Time, func()) {
 	fired, stop := c.Clock.At(at)
 	c.set <- at
 	return fired, stop
+}
+
+func TestTimerEnablesInBatchesDespiteFailures(t *testing.T) {
+	clock := observedClock{clocktest.New(), make(chan time.Time, 9)}
+	poll := clock.Now().Add(30 * time.Second)
+	early, late := poll.Add(300*time.Millisecond), poll.Add(800*time.Millisecond)
+	s := &memoryStorage{clock: clock, fails: 1}
+	for n := range 1001 {
+		s.due = append(s.due, []time.Time{early, late}[n%2])
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		toggle.Timer{Storage: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
+	}()
+	require.Equal(t, poll, <-clock.set, "the first call has failed")
+	clock.Advance(30 * time.Second)
+	require.Equal(t, early, <-clock.set)
+	clock.Advance(300 * time.Millisecond)
+	require.Equal(t, late, <-clock.set)
+	require.True(t, s.hasEnabled(501), "more than a batch")
+	clock.Advance(500 * time.Millisecond)
+	require.Equal(t, late.Add(30*time.Second), <-clock.set)
+	require.True(t, s.hasEnabled(1001))
+	cancel()
+	<-ended
 }
 
 func TestFailingBusinessDoesNotDelayTheTimer(t *testing.T) {
