@@ -217,9 +217,14 @@ func cancelMidway(ctx context.Context, s *session, q Request, whole bool) error 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- endMenu(stream) }()
+	delay := time.After(cancelDelay)
+	if s.options.cancelWhen != nil {
+		delay = nil
+	}
 	select {
 	case <-ended: // other checks validate the result
-	case <-time.After(cmp.Or(s.options.cancelDelay, cancelDelay)):
+	case <-s.options.cancelWhen:
+	case <-delay:
 	}
 	return nil
 }

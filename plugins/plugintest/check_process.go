@@ -35,7 +35,7 @@ func checkLogs(ctx context.Context, s *session) error {
 		}
 	}
 	if s.PID != 0 {
-		s.log.settle()
+		s.log.settle(s.Client.Conn())
 	}
 	log := s.Log()
 	if at := bytes.Index(log, []byte(canary)); at >= 0 {

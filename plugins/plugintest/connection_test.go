@@ -3,6 +3,7 @@ package plugintest_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,14 +42,23 @@ func (z zeroInFlight) Invoke(ctx context.Context, method string, request, respon
 	return err
 }
 
-// earlyDrain is a connection to a plugin whose Drain does not wait for running calls.
-type earlyDrain struct{ grpc.ClientConnInterface }
+// earlyDrain is a connection to a plugin whose Drain does not wait for running calls. Other calls wait for Drain.
+type earlyDrain struct {
+	grpc.ClientConnInterface
+	draining *sync.RWMutex
+}
 
 func (e earlyDrain) Invoke(ctx context.Context, method string, request, response any,
 	options ...grpc.CallOption) error {
 	if method != pb.Plugin_Drain_FullMethodName {
+		if method != pb.Plugin_CheckHealth_FullMethodName {
+			e.draining.RLock()
+			defer e.draining.RUnlock()
+		}
 		return e.ClientConnInterface.Invoke(ctx, method, request, response, options...)
 	}
+	e.draining.Lock()
+	defer e.draining.Unlock()
 	go func() { _ = sdk.NewClient(e.ClientConnInterface).Drain(context.WithoutCancel(ctx)) }()
 	for {
 		health, err := sdk.NewClient(e.ClientConnInterface).CheckHealth(ctx)
@@ -91,7 +101,7 @@ func TestBrokenRulesBehindConnectionsAreFound(t *testing.T) {
 		"in_flight of its health is 0 while a call is under way": {compliant{}, "a cancelled call ends",
 			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return zeroInFlight{c} }},
 		"draining ended before the calls under way": {compliant{}, drains,
-			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return earlyDrain{c} }},
+			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return earlyDrain{c, &sync.RWMutex{}} }},
 		"there is no Drain": {compliant{}, drains,
 			func(c grpc.ClientConnInterface) grpc.ClientConnInterface { return noDrain{c} }},
 		"are not rejected": {offersAction{examples: `,"examples":[{"minutes":5}]`, partnerOnly: true},
@@ -109,27 +119,25 @@ func TestBrokenRulesBehindConnectionsAreFound(t *testing.T) {
 // hangsWhenCancelled ends a cancelled call only with the test.
 type hangsWhenCancelled struct {
 	compliant
-	forever chan struct{}
+	begun, forever chan struct{}
 }
 
 func (h hangsWhenCancelled) Render(ctx context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	if len(menu.GetItems()) == 1 {
-		select {
-		case <-ctx.Done():
-			<-h.forever
-		case <-time.After(30 * time.Second):
-		}
+		h.begun <- struct{}{}
+		<-ctx.Done()
+		<-h.forever
 	}
 	return compliant{}.Render(ctx, call, menu)
 }
 
 func TestCallsThatIgnoreCancellationAreFound(t *testing.T) {
 	t.Parallel()
-	forever := make(chan struct{})
+	begun, forever := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(forever) })
 	const check = "a cancelled call ends"
-	options := plugintest.Options{}.Only(check).CancelAfter(2 * time.Second) // under load, the call begins late
-	require.Contains(t, failures(t, hangsWhenCancelled{forever: forever}, options)[check],
+	options := plugintest.Options{}.Only(check).CancelWhen(begun)
+	require.Contains(t, failures(t, hangsWhenCancelled{begun: begun, forever: forever}, options)[check],
 		"1 calls are still under way")
 }
 

@@ -20,13 +20,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -73,53 +73,6 @@ func (r *Running) WriteLog(to io.Writer, prefix string) {
 	for line := range bytes.Lines(r.Log()) {
 		fmt.Fprintf(to, "%s%s\n", prefix, bytes.TrimRight(line, "\r\n"))
 	}
-}
-
-// logBuffer is a bounded buffer with the end of a log.
-type logBuffer struct {
-	mu      sync.Mutex
-	tail    []byte
-	written int
-}
-
-const maxLogBytes = 4 << 20
-
-// logQuiet is how long a program writes nothing before its log counts as complete. logTimeout bounds the wait.
-const (
-	logQuiet   = 50 * time.Millisecond
-	logTimeout = 2 * time.Second
-)
-
-// settle waits until what the program has written so far is in the log.
-func (l *logBuffer) settle() {
-	size := -1
-	for begun := time.Now(); time.Since(begun) < logTimeout; time.Sleep(logQuiet) {
-		l.mu.Lock()
-		before := size
-		size = l.written
-		l.mu.Unlock()
-		if size == before {
-			return
-		}
-	}
-}
-
-// Write appends to the log.
-func (l *logBuffer) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.written += len(text)
-	l.tail = append(l.tail, text...)
-	if len(l.tail) > maxLogBytes {
-		l.tail = bytes.Clone(l.tail[len(l.tail)-maxLogBytes:])
-	}
-	return len(text), nil
-}
-
-func (l *logBuffer) bytes() []byte {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return bytes.Clone(l.tail)
 }
 
 func newServer(p sdk.Plugin, log *logBuffer) (*sdk.Server, error) {
@@ -326,13 +279,14 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 		err = sdk.ErrNoTLS
 	}
 	if err != nil {
-		end(host, config.Cmd.Process)
+		end(host, config.Cmd.Process, nil)
 		return nil, err
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
+	conn := running.Client.Conn()
 	running.stop = func() error {
-		log.settle() // what it prints comes over a stream, which the end cuts off
-		running.left = end(host, config.Cmd.Process)
+		log.settle(conn) // the end of the program cuts off the stream of what it prints
+		running.left = end(host, config.Cmd.Process, conn)
 		return nil
 	}
 	return running, nil
@@ -342,20 +296,28 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 const killTimeout = 3 * time.Second
 
 // end ends a program. Kill of go-plugin waits for a process that does not respond, and for children that have its
-// standard output. After a time, end kills the group and returns the ids of its processes.
-func end(host *plugin.Client, program *os.Process) (left []string) {
-	ended := make(chan struct{})
+// standard output. After a time, end kills the group. It returns the ids of the children, and that of the program if
+// it has not responded: Kill closes the connection when it has.
+func end(host *plugin.Client, program *os.Process, conn grpc.ClientConnInterface) (left []string) {
+	begun, ended := make(chan struct{}), make(chan struct{})
 	go func() {
+		close(begun)
 		host.Kill()
 		close(ended)
 	}()
+	<-begun
 	select {
 	case <-ended:
 		return nil
 	case <-time.After(killTimeout):
 	}
+	open, is := conn.(*grpc.ClientConn)
+	responded := is && open.GetState() == connectivity.Shutdown
 	if program != nil {
 		left = killGroup(program)
+		if !responded {
+			left = append(left, strconv.Itoa(program.Pid))
+		}
 	}
 	<-ended
 	return left

@@ -8,9 +8,9 @@ func (o Options) Only(check string) Options {
 	return o
 }
 
-// CancelAfter sets how long a call with its whole menu runs before it is cancelled.
-func (o Options) CancelAfter(d time.Duration) Options {
-	o.cancelDelay = d
+// CancelWhen sets what cancels a call with its whole menu.
+func (o Options) CancelWhen(begun <-chan struct{}) Options {
+	o.cancelWhen = begun
 	return o
 }
 

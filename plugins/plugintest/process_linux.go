@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,9 +106,10 @@ func resident(pid int) (bytes uint64) {
 	return bytes
 }
 
-// killGroup kills a program and its process group, and returns the ids of the processes.
+// killGroup kills a program and its process group, and returns the ids of the group's other processes.
 func killGroup(program *os.Process) (killed []string) {
-	killed = groupProcesses(strconv.Itoa(program.Pid))
+	own := strconv.Itoa(program.Pid)
+	killed = slices.DeleteFunc(groupProcesses(own), func(id string) bool { return id == own })
 	_ = syscall.Kill(-program.Pid, syscall.SIGKILL)
 	return killed
 }

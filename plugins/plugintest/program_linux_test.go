@@ -163,6 +163,18 @@ func TestHangingProgramIsEnded(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(running.PID, 0), syscall.ESRCH)
 }
 
+func TestEndedProgramIsNotAmongItsLeftovers(t *testing.T) {
+	t.Parallel()
+	running, err := program(t, "inherits").Start()
+	require.NoError(t, err)
+	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	require.NoError(t, err)
+	require.NoError(t, running.Stop())
+	left := running.Leftovers()
+	require.Regexp(t, `^processes still run: \d+$`, left)
+	require.NotEqual(t, fmt.Sprintf("processes still run: %d", running.PID), left.Error())
+}
+
 func TestLeftoversOfProgramsAreFound(t *testing.T) {
 	t.Parallel()
 	options := plugintest.Options{}.Only("duplicated and disordered rider updates")

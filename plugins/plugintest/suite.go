@@ -19,9 +19,9 @@ type Options struct {
 	Update   bool          // write the golden files instead of comparing
 	Manifest *sdk.Manifest // that the description must equal; may be nil
 
-	only        string        // run only this check; empty: all
-	cancelDelay time.Duration // 0: cancelDelay
-	menuTimeout time.Duration // 0: menuTimeout
+	only        string          // run only this check; empty: all
+	cancelWhen  <-chan struct{} // cancels a call with its whole menu; nil: cancelDelay
+	menuTimeout time.Duration   // 0: menuTimeout
 }
 
 // Result is the result of one check.
