@@ -28,7 +28,7 @@ func pair(t *testing.T, stall time.Duration, rate int) (client *net.TCPConn, our
 	return client, ours
 }
 
-// pipe is a connection in memory, in a test with a clock of its own.
+// pipe is a connection in memory, in a test with a fake clock.
 type pipe struct {
 	config Config
 	system int            // bytes of the server's writes that the system buffers

@@ -25,7 +25,7 @@ type SenderConfig struct {
 	TLS             *tls.Config   // for tests with their own certificate authority
 	UserAgent       string
 
-	// When HTTP/2 pings a silent connection, and how long it waits for the answer. Only tests set them.
+	// When HTTP/2 pings a silent connection, and how long it waits for the response. Only tests set them.
 	pingAfter, pingTimeout time.Duration // 2/5 and 1/5 of ExchangeTimeout
 }
 

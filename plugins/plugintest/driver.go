@@ -285,7 +285,7 @@ func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProc
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	conn := running.Client.Conn()
 	running.stop = func() error {
-		log.settle(conn) // the end of the program cuts off the stream of what it prints
+		log.settle(conn) // the end of the program cuts off the stream of its prints
 		running.left = end(host, config.Cmd.Process, conn)
 		return nil
 	}

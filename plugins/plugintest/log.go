@@ -22,21 +22,21 @@ type logBuffer struct {
 const maxLogBytes = 4 << 20
 
 const (
-	// logRounds is how many calls a program answers without a new print before its log counts as complete.
+	// logRounds is how many calls a program responds to without a new print before its log counts as complete.
 	logRounds = 50
 	logPause  = time.Millisecond // between them
-	// logTimeout bounds the wait for a program that prints all the time, and answerTimeout that for one that hangs.
-	logTimeout    = 10 * time.Second
-	answerTimeout = 2 * time.Second
+	// logTimeout bounds the wait for a program that prints all the time, and responseTimeout that for one that hangs.
+	logTimeout      = 10 * time.Second
+	responseTimeout = 2 * time.Second
 )
 
 // settle waits until what a program has printed so far is in the log. Prints come over a stream on the connection,
-// which marks no end. But a program that answers calls also sends what it has printed, however slow the machine is.
+// which marks no end. But a program that responds to calls also sends its prints, however slow the machine is.
 func (l *logBuffer) settle(conn grpc.ClientConnInterface) {
 	begun := time.Now()
 	for quiet := 0; quiet < logRounds && time.Since(begun) < logTimeout; {
 		before := l.size()
-		if !answers(conn) {
+		if !responds(conn) {
 			return
 		}
 		time.Sleep(logPause)
@@ -46,10 +46,10 @@ func (l *logBuffer) settle(conn grpc.ClientConnInterface) {
 	}
 }
 
-// answers makes a call that does not reach the plugin's own code. It returns whether the program answers, even with an
-// error.
-func answers(conn grpc.ClientConnInterface) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+// responds makes a call that does not reach the plugin's own code. It returns whether the program responds, even with
+// an error.
+func responds(conn grpc.ClientConnInterface) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), responseTimeout)
 	defer cancel()
 	_, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	code := status.Code(err)
