@@ -37,13 +37,17 @@ func TestListenReceivesRealDeliveries(t *testing.T) {
 	require.Contains(t, printed, "      \"ü\": [\n        1,\n        2.50\n")
 	require.Contains(t, printed, "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 
-	hasty := hubSender(t, 100*time.Millisecond)
+	hasty := hubSender(t, 100*time.Millisecond) // for those that never respond
 	for flags, want := range map[string]webhook.ErrorClass{
 		"--hang": webhook.Timeout, "--delay 1h": webhook.Timeout, "--status 410": webhook.Gone,
 		"--redirect https://a.example": webhook.Redirect,
 	} {
+		from := sender
+		if want == webhook.Timeout {
+			from = hasty
+		}
 		l := startListen(t, strings.Fields(flags)...)
-		attempt := hasty.Post(t.Context(), hubDelivery(l.url, secret))
+		attempt := from.Post(t.Context(), hubDelivery(l.url, secret))
 		require.Equal(t, want, attempt.ErrorClass, "%s: %s", flags, attempt.Error)
 		require.Zero(t, l.end())
 	}

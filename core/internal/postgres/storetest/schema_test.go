@@ -171,10 +171,10 @@ func TestTransactionOfAHungProcessEnds(t *testing.T) {
 	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT current_setting('idle_in_transaction_session_timeout')`).
 		Scan(&limit))
 	require.Equal(t, "5s", limit)
-	_, err = tx.ExecContext(t.Context(), `SET LOCAL idle_in_transaction_session_timeout = 50`)
-	require.NoError(t, err)
 	var pid int
 	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
+	_, err = tx.ExecContext(t.Context(), `SET LOCAL idle_in_transaction_session_timeout = 50`)
+	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		pgtest.Row(t, db, &state, `SELECT count(*)::text FROM pg_stat_activity WHERE pid = ?`, pid)
 		return state == "0"
