@@ -64,6 +64,19 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Distinct returns the first request with each value of a header, such as the webhook-id. A delivery may be repeated
+// even if nothing fails: its lease may end before its result is recorded.
+func (s *Sink) Distinct(header string) (first []Arrival) {
+	seen := map[string]bool{}
+	for _, arrival := range s.Arrivals() {
+		if value := arrival.Header.Get(header); !seen[value] {
+			seen[value] = true
+			first = append(first, arrival)
+		}
+	}
+	return first
+}
+
 // Arrivals returns the requests so far.
 func (s *Sink) Arrivals() []Arrival {
 	s.mu.Lock()

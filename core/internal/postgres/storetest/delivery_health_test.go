@@ -353,7 +353,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 		accepted.Add(1)
 	})
 	hubtest.SubscribeSeconds(t, db, business, core.StoreCreation, sink.URL)
-	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Circuit: strict}, true)
+	startSending(t, db, patient, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Circuit: strict}, true)
 	for range events {
 		publish(t, db, business, "", `{}`)
 	}

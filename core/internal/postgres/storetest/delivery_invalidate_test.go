@@ -67,7 +67,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 				}
 			})
 			sub := hubtest.SubscribeSeconds(t, db, business, core.StoreCreation, sink.URL)
-			startEngine(t, db, webhook.Config{EndpointLimit: underWay, Poll: 10000 * time.Hour}, true)
+			startSending(t, db, patient, webhook.Config{EndpointLimit: underWay, Poll: 10000 * time.Hour}, true)
 			listening, silent := context.WithCancel(ctx)
 			listened, ended := make(chan struct{}, 100), make(chan struct{})
 			go func() {
