@@ -58,7 +58,7 @@ func TestCourierReportsReachThePOS(t *testing.T) {
 		hubtest.Lookup(events[1], "delivery_info.delivery_person_details.name"),
 		hubtest.Lookup(events[2], "delivery_info.current_state"),
 		hubtest.Lookup(events[2], "delivery_info.delivery_person_details.location.latitude")})
-	for _, arrival := range m.orders.Arrivals()[1:3] {
+	for _, arrival := range m.orderEvents()[1:3] {
 		eventtest.Check(t, core.RiderStatusUpdate, arrival.Body)
 	}
 
@@ -80,7 +80,7 @@ func TestCourierReportsReachThePOS(t *testing.T) {
 	wrong := m.event(`{"courier":{"platform_order_id":"C-1","status":"PARKED"}}`)
 	require.Equal(t, 400, wrong.status)
 	require.Contains(t, wrong.text, "must be one of")
-	require.Len(t, m.orders.Arrivals(), 3)
+	require.Len(t, m.orderEvents(), 3)
 }
 
 func TestCourierOfMerchantDeliveryIsShownAsIgnored(t *testing.T) {
@@ -92,7 +92,7 @@ func TestCourierOfMerchantDeliveryIsShownAsIgnored(t *testing.T) {
 	require.Contains(t, ignored.text, "nothing to do: the merchant delivers the order")
 	require.Contains(t, m.orderPage(id), "It changed nothing: the merchant delivers the order")
 	m.awaitOrderEvents(1)
-	require.Len(t, m.orders.Arrivals(), 1)
+	require.Len(t, m.orderEvents(), 1)
 }
 
 func TestReleaseAndPreparingReachTheOtherSide(t *testing.T) {
@@ -114,8 +114,8 @@ func TestReleaseAndPreparingReachTheOtherSide(t *testing.T) {
 	require.Equal(t, []any{float64(id), "R-1", "Acknowledged", "Preparing", "Preparing"}, []any{
 		events[1]["order_id"], hubtest.Lookup(events[1], "additional_info.external_channel.order_id"),
 		events[2]["new_state"], events[3]["new_state"], events[4]["prev_state"]})
-	eventtest.Check(t, core.OrderReleased, m.orders.Arrivals()[1].Body)
-	eventtest.Check(t, core.OrderStatusUpdate, m.orders.Arrivals()[3].Body)
+	eventtest.Check(t, core.OrderReleased, m.orderEvents()[1].Body)
+	eventtest.Check(t, core.OrderStatusUpdate, m.orderEvents()[3].Body)
 	for n, minutes := range []any{9.0, 12.0} {
 		path, call := m.call(2 + n)
 		require.Equal(t, []any{"/preparing", "Preparing", minutes}, []any{path, call["status"], call["prep_minutes"]})
@@ -170,7 +170,7 @@ func TestPlatformChangesAnOrder(t *testing.T) {
 	again := m.changed("U-1", "c-2", `{"ref_id":"dal","quantity":"9"}`)
 	require.Contains(t, again.text, "known already, nothing changed")
 	events := m.awaitOrderEvents(3)
-	for _, arrival := range m.orders.Arrivals()[1:3] {
+	for _, arrival := range m.orderEvents()[1:3] {
 		eventtest.Check(t, core.OrderUpdated, arrival.Body)
 	}
 	first, second := events[1], events[2]
@@ -208,5 +208,5 @@ func TestPlatformChangesAnOrder(t *testing.T) {
 	wrong := m.changed("U-1", "c-4", `{"ref_id":"dal","quantity":"0"}`)
 	require.Equal(t, 400, wrong.status, wrong.text)
 	m.awaitOrderEvents(5)
-	require.Len(t, m.orders.Arrivals(), 5, "nothing was sent twice")
+	require.Len(t, m.orderEvents(), 5, "a repeat makes no second event")
 }

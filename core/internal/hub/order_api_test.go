@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -68,11 +69,13 @@ func orderOf(id, fields string) string {
 		`"quantity":2,"options":[{"ref_id":"hot"}]}]%s}`, id, fields)
 }
 
-// awaitOrderEvents waits for the first n events of orders.
+func (s *orderClient) orderEvents() []hubtest.Arrival { return s.orders.Distinct(webhook.HeaderID) }
+
+// awaitOrderEvents waits for the first n events of orders. It leaves out repeats.
 func (s *orderClient) awaitOrderEvents(n int) (events []map[string]any) {
 	s.t.Helper()
-	s.waitAdvancing(s.t, "events of orders", func() bool { return len(s.orders.Arrivals()) >= n })
-	for _, arrival := range s.orders.Arrivals() {
+	s.waitAdvancing(s.t, "events of orders", func() bool { return len(s.orderEvents()) >= n })
+	for _, arrival := range s.orderEvents() {
 		var event map[string]any
 		require.NoError(s.t, json.Unmarshal(arrival.Body, &event))
 		events = append(events, event)

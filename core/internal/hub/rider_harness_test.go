@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 const (
@@ -225,7 +226,8 @@ func (f *relayClient) awaitAggregatorRequest(n int) hubtest.Arrival {
 
 func (f *relayClient) awaitRiderEvent(n int) (event map[string]any) {
 	f.t.Helper()
-	f.waitAdvancing(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
-	require.NoError(f.t, json.Unmarshal(f.events.Arrivals()[n-1].Body, &event))
+	events := func() []hubtest.Arrival { return f.events.Distinct(webhook.HeaderID) }
+	f.waitAdvancing(f.t, "an event", func() bool { return len(events()) >= n })
+	require.NoError(f.t, json.Unmarshal(events()[n-1].Body, &event))
 	return event
 }

@@ -153,7 +153,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	require.Contains(t, edited.Message, "was not changed",
 		"an aggregator that sends a changed order gets a response")
 	s.awaitOrderEvents(5)
-	require.Len(t, s.orders.Arrivals(), 5)
+	require.Len(t, s.orderEvents(), 5)
 
 	refused, err := s.sim.Message(t.Context(), s.space, "aggregator-b", "order", []byte(`{"orderId":"B-1"}`))
 	require.NoError(t, err)

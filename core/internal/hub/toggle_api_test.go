@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -84,7 +85,7 @@ func (s *toggleClient) awaitOutcomes(event, reference string, n int) map[string]
 }
 
 func (s *toggleClient) countEvents(event string) (n int) {
-	for _, arrival := range s.callbacks.Arrivals() {
+	for _, arrival := range s.callbacks.Distinct(webhook.HeaderID) {
 		if arrival.Header.Get("X-Event-Type") == event {
 			n++
 		}
@@ -301,7 +302,9 @@ func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
 		s.clock.Advance(time.Duration(lot.IntN(1500)) * time.Millisecond)
 	}
 	s.advanceUntil("the end of every toggle and menu request",
-		func() bool { return s.countEvents("item_state_toggle") == 12*5 && len(s.sink.Arrivals()) == 3+12 })
+		func() bool {
+			return s.countEvents("item_state_toggle") == 12*5 && len(s.sink.Distinct(webhook.HeaderID)) == 3+12
+		})
 	s.settle()
 	for _, platform := range simulatedAggregators {
 		wanted, _, _ := s.visibleMenu(platform)

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,42 +34,6 @@ func (noObserver) Answered(string, string, int, time.Duration)  {}
 // claimUpTo returns the capacity of an idle replica.
 func claimUpTo(deliveries, bodies int) webhook.Capacity {
 	return webhook.Capacity{Capacity: queue.Capacity{Items: deliveries}, Bodies: bodies}
-}
-
-// startEngine runs a delivery engine on the database until the test ends or stop is called.
-func startEngine(t *testing.T, db *postgres.DB, config webhook.Config,
-	local bool) (engine *webhook.Engine, stop func()) {
-	t.Helper()
-	return startSending(t, db, webhook.SenderConfig{}, config, local)
-}
-
-// patient waits for the response of an endpoint that hangs until the test lets it respond.
-var patient = webhook.SenderConfig{ExchangeTimeout: time.Minute}
-
-// startSending is startEngine with its own configuration of the sender.
-func startSending(t *testing.T, db *postgres.DB, sending webhook.SenderConfig, config webhook.Config,
-	local bool) (engine *webhook.Engine, stop func()) {
-	t.Helper()
-	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	sender := webhook.NewSender(sending, guard, db.Clock())
-	engine = webhook.NewEngine(config, webhook.Dependencies{Queue: deliveries.New(db), Poster: sender,
-		Clock: db.Clock(), Observer: noObserver{}, Log: hubtest.Logger()})
-	if local {
-		outbox.UseStarter(db, engine)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		engine.Run(ctx)
-	}()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		<-done
-		sender.Close()
-	})
-	t.Cleanup(stop)
-	return engine, stop
 }
 
 func publish(t *testing.T, db *postgres.DB, business core.BusinessID, callbackURL string, body string) core.Event {
