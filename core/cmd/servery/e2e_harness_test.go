@@ -21,6 +21,11 @@ func onDatabase(url string) environment {
 		With("SERVERY_DELIVERY_LEASE", "10s", "SERVERY_JOB_LEASE", "2s")
 }
 
+// withLongLeases changes the leases for a test that crashes nothing: a stall of the machine ends none.
+func withLongLeases(env environment) environment {
+	return env.With("SERVERY_DELIVERY_LEASE", "2m", "SERVERY_JOB_LEASE", "1m")
+}
+
 // startHub starts a hub and waits until it is ready.
 func startHub(t *testing.T, env environment, flags ...string) *hubtest.Hub {
 	t.Helper()

@@ -312,7 +312,7 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 
 func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	database := hubtest.HubDatabaseURL(t)
-	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
+	env, sink := withLongLeases(onDatabase(database)), newOrderSink(t, 20*time.Millisecond)
 	hubs := []*hubtest.Hub{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].URL, hubs[1].URL)
 	for n := range 4 {
