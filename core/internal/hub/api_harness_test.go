@@ -216,6 +216,15 @@ func (a *api) parsed(r apiResponse) apiResponse {
 	return r
 }
 
+// awaitRecords waits until no lease is held. A test calls it before it moves the clock by more than a lease.
+func (a *api) awaitRecords(t *testing.T) {
+	t.Helper()
+	hubtest.WaitUntil(t, "the records of running work", func() bool {
+		held, _, err := a.clock.nextWork()
+		return err == nil && !held
+	})
+}
+
 // waitAdvancing waits for a condition and moves the clock to the next work after each check.
 func (a *api) waitAdvancing(t *testing.T, what string, condition func() bool) {
 	t.Helper()

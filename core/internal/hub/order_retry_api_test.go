@@ -168,7 +168,10 @@ func TestFailedOrderRetryIsCountedAndStaysScheduled(t *testing.T) {
 			start := c.clock.Now()
 			c.place("1", "2")
 			c.status.Store(status)
-			retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
+			r := c.retry(start, c.clock.Now().Add(time.Second))
+			// The clock stands still until a request that hangs is recorded: it would move past the lease.
+			hubtest.WaitUntil(t, "the records", func() bool { return len(c.pendingDeliveries(2)) == 2 })
+			retried, failed := c.awaitOutcome(outcomes, r)
 			require.Equal(t, []float64{2, 2}, []float64{retried, failed})
 			require.Len(t, c.pendingDeliveries(2), 2)
 			c.status.Store(200)

@@ -24,6 +24,7 @@ func TestRotatedSecretsBothSignDuringTheOverlap(t *testing.T) {
 		n := len(d.sink.Arrivals())
 		d.ok("POST", webhooksRoute+id+"/test/", "")
 		d.awaitCallback(n + 1)
+		d.awaitRecords(t)
 		a := d.sink.Arrivals()[n]
 		for _, secret := range secrets {
 			_, err := webhook.Verify([]string{secret}, webhook.SignatureOf(a.Header), a.Body, d.clock.Now())
