@@ -50,7 +50,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate} {
 		hubtest.SubscribeSeconds(t, db, k.business, event, sink.URL)
 	}
-	engine, _ := startEngine(t, db, webhook.Config{Lease: 8 * time.Second}, true)
+	engine, _ := startEngine(t, db, webhook.Config{}, true)
 	intakes := map[*postgres.DB]*intakedb.Intake{db: newIntake(t, db), late: newIntake(t, late)}
 	var ids, unmoved []int64
 	take := func(hub *postgres.DB) {
