@@ -275,7 +275,7 @@ func (s *chaosRun) checkLeftovers() {
 		"connections": `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'servery'`,
 		"locks":       `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`,
 	} {
-		if err := hubtest.Await(10*time.Second, func() error {
+		if err := hubtest.Await(waitTimeout, func() error {
 			if n := s.cluster.number(query); n != 0 {
 				return fmt.Errorf("left over: %d %s in the database", n, what)
 			}
@@ -284,7 +284,7 @@ func (s *chaosRun) checkLeftovers() {
 			s.t.Error(err)
 		}
 	}
-	if err := hubtest.Await(10*time.Second, func() error {
+	if err := hubtest.Await(waitTimeout, func() error {
 		remaining := hubtest.ProcessesIn(s.dir)
 		maps.DeleteFunc(remaining, func(_ int, commandLine string) bool {
 			return strings.Contains(commandLine, "postgres")

@@ -82,8 +82,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 		require.NoError(t, err)
 		return list
 	}
-	hubtest.WaitUntil(t, "all are given up",
-		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Failed)) == 3 })
+	a.waitAdvancing(t, "all are given up", func() bool { return len(in(webhook.Failed)) == 3 })
 	sam, vera := a.user(t, "sam@example.com", access.Support, tenant.ID),
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	again := shell.BusinessLink(tenant.ID, "deliveries/resend/")
@@ -102,8 +101,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 	accepts.Store(true)
 	done := sam.post(t, again, withReason(hiddenFields(changed)))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
-	hubtest.WaitUntil(t, "they are sent again",
-		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
+	a.waitAdvancing(t, "they are sent again", func() bool { return len(in(webhook.Delivered)) == 3 })
 	hubtest.WaitUntil(t, "the job shows how many", func() bool {
 		return regexp.MustCompile(`>Resent: 2 event deliveries`).MatchString(sam.get(t,
 			done.header.Get("Location")).text)
@@ -133,8 +131,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
 	again, _, _ := cutQuery(r.header.Get("Location"))
 	require.NotEqual(t, job, again)
-	hubtest.WaitUntil(t, "the new job is done", func() bool {
-		a.clock.Advance(time.Second)
+	a.waitAdvancing(t, "the new job is done", func() bool {
 		return regexp.MustCompile(`Applied: 1 (store|menu entry)`).MatchString(sam.get(t, again).text)
 	})
 	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)

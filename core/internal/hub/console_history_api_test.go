@@ -48,8 +48,7 @@ func (r *historyClient) change(location, body string) {
 
 func (r *historyClient) awaitJob(reference string) {
 	r.t.Helper()
-	hubtest.WaitUntil(r.t, "the job to be done", func() bool {
-		r.clock.Advance(time.Second)
+	r.waitAdvancing(r.t, "the job to be done", func() bool {
 		return r.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body["state"] == "done"
 	})
 }

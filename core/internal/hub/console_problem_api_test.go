@@ -25,8 +25,7 @@ import (
 // problemPage waits until a business has a problem with failed deliveries, and returns the path of its page.
 func (a *api) problemPage(t *testing.T, business core.BusinessID, failed int) (path string) {
 	t.Helper()
-	hubtest.WaitUntil(t, "the deliveries have failed", func() bool {
-		a.clock.Advance(200 * time.Millisecond)
+	a.waitAdvancing(t, "the deliveries have failed", func() bool {
 		list, err := consolelists.New(a.hub.db).Problems(context.Background(),
 			console.ProblemFilter{Businesses: []core.BusinessID{business}, Limit: 9})
 		require.NoError(t, err)
@@ -90,8 +89,7 @@ func TestConsoleProblemIsResolvedByAResend(t *testing.T) {
 	confirm := sam.get(t, page+"resend/")
 	require.Contains(t, confirm.text, "Resend 4 event deliveries")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"resend/", withReason(hiddenFields(confirm))).status)
-	hubtest.WaitUntil(t, "all are delivered", func() bool {
-		a.clock.Advance(50 * time.Millisecond) // in longer steps, leases would end while the machine is busy
+	a.waitAdvancing(t, "all are delivered", func() bool {
 		var delivered int
 		pgtest.Row(t, a.hub.db, &delivered,
 			`SELECT count(*) FROM deliveries WHERE business_id = ? AND state = 'delivered'`, tenant.ID)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/stores"
 )
 
@@ -80,8 +79,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	switchOrders(true)
 	require.Contains(t, sam.get(t, page).text, page+"send/")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"send/", withReason(nil)).status)
-	hubtest.WaitUntil(t, "the order at its endpoint", func() bool {
-		f.clock.Advance(time.Second)
+	f.waitAdvancing(t, "the order at its endpoint", func() bool {
 		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
 	})
 	require.NotContains(t, sam.get(t, page).text, page+"send/")
@@ -95,8 +93,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	twice := sam.post(t, delivery+"retry/", form)
 	require.Equal(t, http.StatusConflict, twice.status, "a form that is sent twice sends it again once")
 	require.Contains(t, twice.text, "Nothing was done")
-	hubtest.WaitUntil(t, "the second attempt", func() bool {
-		f.clock.Advance(time.Second)
+	f.waitAdvancing(t, "the second attempt", func() bool {
 		return strings.Contains(sam.get(t, delivery).text, "the server accepted attempts 1 and 2")
 	})
 
