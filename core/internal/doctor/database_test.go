@@ -67,7 +67,7 @@ func TestConnectionRemedyFollowsTheKindOfError(t *testing.T) {
 			defer cancel()
 			served := 0
 			url := standIn(t, func(conn net.Conn) {
-				if served++; served == 2 { // the first error is known, and the hub tries again
+				if served++; served == 2 { // the first error is known, and the hub retries
 					cancel()
 				}
 				c.respond(conn)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unreachable fails with its cause once. Later it makes the caller give up.
+// unreachable fails with its cause once, then until it cancels the context of its caller.
 type unreachable struct {
 	cause    error
-	giveUp   context.CancelFunc
+	cancel   context.CancelFunc
 	attempts int
 }
 
@@ -23,7 +23,7 @@ func (u *unreachable) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, u.cause
 	case 2, 3: // the pool retries twice
 	default:
-		u.giveUp()
+		u.cancel()
 		<-ctx.Done()
 	}
 	return nil, driver.ErrBadConn // as pgdriver does in the middle of an authentication
@@ -31,11 +31,11 @@ func (u *unreachable) Connect(ctx context.Context) (driver.Conn, error) {
 
 func (u *unreachable) Driver() driver.Driver { return nil }
 
-func TestGivingUpKeepsTheCauseOfFailedConnections(t *testing.T) {
+func TestCancelKeepsTheCauseOfFailedConnections(t *testing.T) {
 	cause := errors.New("the server is read-only")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	pool := newPool(&unreachable{cause: cause, giveUp: cancel}, 1)
+	pool := newPool(&unreachable{cause: cause, cancel: cancel}, 1)
 	defer pool.Close()
 	db := &DB{bun: pool, log: slog.New(slog.DiscardHandler)}
 	require.ErrorIs(t, db.waitUntilReady(ctx), cause)

@@ -255,7 +255,7 @@ func TestTakenOverReplicaStopsAndJoinsAgain(t *testing.T) {
 	startMember(t, p.db, owner, map[replicas.Queue]queue.Control{replicas.Deliveries: engine})
 	pgtest.Exec(t, p.db, `UPDATE replicas SET ended_at = now() WHERE owner = ?`, owner)
 	eventually(t, "the engine stops and continues", engine.resumed)
-	steps := slices.Compact(engine.asked()) // it is stopped once more if this took long
+	steps := slices.Compact(engine.asked()) // it is stopped twice if this took long
 	require.Equal(t, []string{"pause", "abandon", "resume"}, steps)
 	var alive bool
 	pgtest.Row(t, p.db, &alive, `SELECT ended_at IS NULL FROM replicas WHERE owner = ?`, owner)
