@@ -111,14 +111,14 @@ func TestRunningPluginReceivesDeclaredParameters(t *testing.T) {
 
 	accepted := send(`"action":"delay_order","parameters":{"minutes":10}`)
 	require.Equal(t, 200, accepted.status, accepted.text)
-	f.waitAdvancing(t, "the request at the aggregator", func() bool { return len(aggregator.Arrivals()) == 1 })
+	f.waitAdvancing(t, "the request at the aggregator", func() bool { return len(aggregator.Arrivals()) >= 1 })
 	require.JSONEq(t, `{"order":"S-1","later":10}`, string(aggregator.Arrivals()[0].Body))
-	f.waitAdvancing(t, "the event", func() bool { return len(events.Arrivals()) == 1 })
+	f.waitAdvancing(t, "the event", func() bool { return len(events.Arrivals()) >= 1 })
 	require.Contains(t, string(events.Arrivals()[0].Body), `"action":"delay_order"`)
 	require.Contains(t, string(events.Arrivals()[0].Body), `"message":"delay_order done"`)
 	accepted = send(`"action":"rider_body_temp","temp":98.60`)
 	require.Equal(t, 200, accepted.status, accepted.text)
-	f.waitAdvancing(t, "the second request", func() bool { return len(aggregator.Arrivals()) == 2 })
+	f.waitAdvancing(t, "the second request", func() bool { return len(aggregator.Arrivals()) >= 2 })
 	require.JSONEq(t, `{"order":"S-1","temp":98.6}`, string(aggregator.Arrivals()[1].Body))
 	require.Len(t, events.Arrivals(), 1, "the specification has no event for it")
 }

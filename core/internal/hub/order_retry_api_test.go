@@ -189,7 +189,7 @@ func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
 		hubtest.WaitUntil(t, "the record", func() bool { return len(c.pendingDeliveries(float64(n+1))) == 1 })
 		c.clock.Advance(wait)
 		c.hub.engine.Wake()
-		hubtest.WaitUntil(t, "attempt", func() bool { return len(c.orders.Arrivals()) == n+2 })
+		hubtest.WaitUntil(t, "attempt", func() bool { return len(c.orders.Arrivals()) >= n+2 })
 	}
 	hubtest.WaitUntil(t, "the end", func() bool {
 		return len(c.ok("GET", deliveriesRoute+"?state=failed", "").body["deliveries"].([]any)) == 1

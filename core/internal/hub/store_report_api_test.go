@@ -68,7 +68,7 @@ func TestPlatformReportsStateOfStore(t *testing.T) {
 
 	future := m.report("open", now.Add(24*time.Hour))
 	require.Contains(t, future, "is recorded")
-	hubtest.WaitUntil(t, "both changes are events", func() bool { return len(m.events.Arrivals()) == 2 })
+	hubtest.WaitUntil(t, "both changes are events", func() bool { return len(m.events.Arrivals()) >= 2 })
 	for i, state := range []string{"paused", "open"} {
 		body := m.events.Arrivals()[i].Body
 		eventtest.Check(t, core.StorePlatformStatus, body)

@@ -74,7 +74,7 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 10)
 			require.InDelta(t, leap.Seconds(), other.Clock().Now().Sub(before).Seconds(), 10)
 			engine.Wake()
-			eventually(t, "the retry", func() bool { return len(sink.Arrivals()) == 2 })
+			eventually(t, "the retry", func() bool { return len(sink.Arrivals()) >= 2 })
 			came := sink.Arrivals()
 			require.GreaterOrEqual(t, came[1].At.Sub(came[0].At), 990*time.Millisecond, "not before its time")
 			require.NoError(t, db.SyncClock(ctx)) // nothing left to follow
