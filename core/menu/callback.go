@@ -1,9 +1,6 @@
 package menu
 
 import (
-	"bytes"
-
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
@@ -27,13 +24,6 @@ const FindingWarning = "warning"
 // Findings holds the findings of each kind by the index of the object in its array.
 type Findings PerKind[map[int][]Finding]
 
-// The members that the callback adds to each submitted object.
-const (
-	statusMember   = "upipr_status"
-	findingsMember = "platform_findings"
-	warningsMember = "warnings"
-)
-
 // Callback returns the body of the inventory_update event. It contains the reference and location of the request, the
 // counts, and the submitted arrays with the outcome of each object. Warnings and findings about the store follow.
 func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
@@ -50,12 +40,12 @@ func Callback(reference core.ID, request Request, plan Plan, findings Findings) 
 		if kind > 0 {
 			body = append(body, ',')
 		}
-		if body, err = appendMember(body, kind.String(), plan.Stats[kind]); err != nil {
+		if body, err = core.AppendMember(body, kind.String(), plan.Stats[kind]); err != nil {
 			return nil, err
 		}
 	}
 	if plan.TimingStats != (Stats{}) {
-		if body, err = appendMember(append(body, ','), TimingsEntity, plan.TimingStats); err != nil {
+		if body, err = core.AppendMember(append(body, ','), TimingsEntity, plan.TimingStats); err != nil {
 			return nil, err
 		}
 	}
@@ -69,19 +59,24 @@ func Callback(reference core.ID, request Request, plan Plan, findings Findings) 
 			if i > 0 {
 				body = append(body, ',')
 			}
-			if body, err = appendObject(body, raw, plan.Outcomes[kind][i], findings[kind][i]); err != nil {
+			outcome, found := plan.Outcomes[kind][i], findings[kind][i]
+			if body, err = core.AppendSubmitted(body, raw,
+				core.StatusMember(outcome.Action, outcome.ID, outcome.Message),
+				core.Member{Name: "warnings", Value: outcome.Warnings, Unset: len(outcome.Warnings) == 0},
+				core.Member{Name: "platform_findings", Value: found, Unset: len(found) == 0},
+			); err != nil {
 				return nil, err
 			}
 		}
 		body = append(body, ']')
 	}
 	if len(plan.Warnings) > 0 {
-		if body, err = appendMember(append(body, ','), "warnings", plan.Warnings); err != nil {
+		if body, err = core.AppendMember(append(body, ','), "warnings", plan.Warnings); err != nil {
 			return nil, err
 		}
 	}
 	if len(plan.StoreFindings) > 0 {
-		if body, err = appendMember(append(body, ','), findingsMember, plan.StoreFindings); err != nil {
+		if body, err = core.AppendMember(append(body, ','), "platform_findings", plan.StoreFindings); err != nil {
 			return nil, err
 		}
 	}
@@ -104,61 +99,4 @@ func callbackSize(raws PerKind[[]jsontext.Value], findings Findings) int {
 		}
 	}
 	return size
-}
-
-func appendMember(body []byte, name string, value any) ([]byte, error) {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	body = append(append(append(body, '"'), name...), `":`...)
-	return append(body, encoded...), nil
-}
-
-// status is the upipr_status of an object.
-type status struct {
-	Action  string `json:"action"`
-	ID      int64  `json:"id,omitzero"`
-	Error   bool   `json:"error"`
-	Message string `json:"err_msg,omitzero"`
-}
-
-// appendObject appends a submitted object, followed by the members that the callback adds.
-func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []Finding) ([]byte, error) {
-	raw, err := stripCallbackFields(raw)
-	if err != nil {
-		return nil, err
-	}
-	body = append(body, raw[:len(raw)-1]...) // without the brace; an object is never empty, so a comma is due
-	body, err = appendMember(append(body, ','), statusMember,
-		status{outcome.Action, outcome.ID, outcome.Message != "", outcome.Message})
-	if err == nil && len(outcome.Warnings) > 0 {
-		body, err = appendMember(append(body, ','), warningsMember, outcome.Warnings)
-	}
-	if err == nil && len(findings) > 0 {
-		body, err = appendMember(append(body, ','), findingsMember, findings)
-	}
-	return append(body, '}'), err
-}
-
-// stripCallbackFields returns the object without the members of an earlier callback, because some clients send these
-// back.
-func stripCallbackFields(raw jsontext.Value) (jsontext.Value, error) {
-	if !bytes.Contains(raw, []byte(statusMember)) && !bytes.Contains(raw, []byte(findingsMember)) &&
-		!bytes.Contains(raw, []byte(warningsMember)) &&
-		!bytes.Contains(raw, []byte(`\u00`)) { // a name may be spelled with escapes
-		return raw, nil
-	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, err
-	}
-	before := len(members)
-	delete(members, statusMember)
-	delete(members, findingsMember)
-	delete(members, warningsMember)
-	if len(members) == before {
-		return raw, nil
-	}
-	return json.Marshal(members, json.Deterministic(true))
 }

@@ -92,7 +92,7 @@ type Hub struct {
 func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {},
 		timerSet: make(chan struct{}, 1), clockSet: make(chan struct{}, 1),
-		sandbox:  sandbox.NewRunner(db, config.Sandbox)}
+		sandbox: sandbox.NewRunner(db, config.Sandbox)}
 	m := newMetrics(db, config.Version, log)
 	publications.UseDebounce(db, config.Debounce)
 	h.connections = inbound.New(config.Connections.limits(log))
