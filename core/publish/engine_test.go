@@ -181,6 +181,7 @@ func TestWorkOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{rendered, results},
 		"it is given back as it was, and not taken again before its time")
 	require.Len(t, s.due, 1)
+	require.Equal(t, 1, s.released)
 }
 
 func TestConcurrencyLimitsHoldPerEndpointAndReplica(t *testing.T) {

@@ -117,7 +117,8 @@ func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
 func TestPauseDuringAClaimReleasesItsItems(t *testing.T) {
 	q := newTable()
 	e := engineOf(q, small())
-	e.capacity()
+	defer e.cancel()
+	e.capacity() // a claim begins, and the key is paused meanwhile
 	e.keyQueue(1).pause(time.Now(), time.Now().Add(time.Hour))
 	normal := item{id: 1, key: 1, until: e.LeaseUntil()}
 	urgent := item{id: 2, key: 1, until: e.LeaseUntil(), urgent: true}

@@ -186,6 +186,7 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 		class  ErrorClass
 		words  string
 	}{
+		// The message names the configured timeout. The deadline of the test is sooner.
 		"HTTP/1.1": {(*httptest.Server).StartTLS, time.Second, Timeout, "no complete response within 5m0s"},
 		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, never, ConnectionBroken,
 			"the connection was lost: no more data arrived"},
@@ -217,7 +218,7 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 				carry(far, near)
 			})
 			sender := testSender(t, SenderConfig{ConnectTimeout: never, ExchangeTimeout: never, pingAfter: time.Second,
-				pingTimeout: time.Second, TLS: trustingTLS().Clone()}, "127.0.0.0/8")
+				pingTimeout: 5 * time.Second, TLS: trustingTLS().Clone()}, "127.0.0.0/8")
 			post := func(within time.Duration) Attempt {
 				ctx, cancel := context.WithTimeout(t.Context(), within)
 				defer cancel()

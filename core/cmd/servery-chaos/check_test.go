@@ -269,13 +269,16 @@ func (s *chaosRun) checkIdle() {
 	}
 }
 
+// leftoverTimeout bounds the end of what a stopped hub leaves.
+const leftoverTimeout = 30 * time.Second
+
 // checkLeftovers checks that stopped hubs leave nothing in the database or on the machine.
 func (s *chaosRun) checkLeftovers() {
 	for what, query := range map[string]string{
 		"connections": `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'servery'`,
 		"locks":       `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`,
 	} {
-		if err := hubtest.Await(waitTimeout, func() error {
+		if err := hubtest.Await(leftoverTimeout, func() error {
 			if n := s.cluster.number(query); n != 0 {
 				return fmt.Errorf("left over: %d %s in the database", n, what)
 			}
@@ -284,7 +287,7 @@ func (s *chaosRun) checkLeftovers() {
 			s.t.Error(err)
 		}
 	}
-	if err := hubtest.Await(waitTimeout, func() error {
+	if err := hubtest.Await(leftoverTimeout, func() error {
 		remaining := hubtest.ProcessesIn(s.dir)
 		maps.DeleteFunc(remaining, func(_ int, commandLine string) bool {
 			return strings.Contains(commandLine, "postgres")

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
 // delivered places an order with a delivery type.
@@ -208,5 +209,12 @@ func TestPlatformChangesAnOrder(t *testing.T) {
 	wrong := m.changed("U-1", "c-4", `{"ref_id":"dal","quantity":"0"}`)
 	require.Equal(t, 400, wrong.status, wrong.text)
 	m.awaitOrderEvents(5)
-	require.Len(t, m.orderEvents(), 5, "a repeat makes no second event")
+	var deliveries int
+	m.waitAdvancing(t, "the records", func() bool {
+		pgtest.Row(t, m.hub.db, &deliveries, `SELECT count(*) FROM deliveries WHERE business_id = ? AND url = ?`,
+			m.tenant.ID, m.orders.URL)
+		return deliveries >= 5
+	})
+	require.Equal(t, 5, deliveries, "a repeat makes no second event")
+	require.Len(t, m.orderEvents(), 5)
 }

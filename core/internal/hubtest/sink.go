@@ -69,7 +69,7 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Sink) Distinct(header string) (first []Arrival) {
 	seen := map[string]bool{}
 	for _, arrival := range s.Arrivals() {
-		if value := arrival.Header.Get(header); !seen[value] {
+		if value := arrival.Header.Get(header); value == "" || !seen[value] {
 			seen[value] = true
 			first = append(first, arrival)
 		}
