@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/servery-hub/servery/core"
 )
 
 // abandonedSteps is an upload whose second step hangs. Its last attempt runs.
@@ -39,20 +37,12 @@ func TestAbandonedSequenceKeepsItsRecords(t *testing.T) {
 	b := abandonedSteps{&fakeDependencies{}, make(chan struct{})}
 	b.calls("swift", 2, 1)
 	b.due[0].Attempts = 5
-	e := NewEngine(Config{Lease: time.Hour}, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Observer: b,
-		Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		e.Run(ctx)
-	}()
+	e, stop := runEngine(t, Config{}, b, slog.DiscardHandler)
 	<-b.running
 	e.Pause()
 	e.Abandon()
 	await(t, func() bool { return b.finished("swift") == 1 })
-	cancel()
-	<-ended
+	stop()
 	r := b.results[0]
 	require.Equal(t, []any{Waiting, true, 1}, []any{r.State, r.Uncounted, len(r.Earlier)})
 	require.Equal(t, "first", r.Earlier[0].Step)
@@ -75,21 +65,39 @@ func TestCallCutOffByStopIsRecordedUncounted(t *testing.T) {
 	b := hangingAggregator{&fakeDependencies{}, make(chan struct{})}
 	b.calls("swift", 2, 1)
 	b.due[0].Attempts = 5 // this is the last one
-	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, Dependencies{Queue: b, Plugins: b,
-		Platforms: b, Sender: b, Observer: b, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		e.Run(ctx)
-	}()
+	_, stop := runEngine(t, Config{StopWithin: time.Millisecond}, b, slog.DiscardHandler)
 	<-b.running
 	stopping := time.Now()
-	cancel()
-	<-ended
+	stop()
 	require.Empty(t, b.released)
 	r := b.results[0]
 	require.Equal(t, []any{Waiting, true, "canceled"}, []any{r.State, r.Uncounted, r.Attempt.ErrorClass})
 	pause, _ := schedule().After(1)
 	require.False(t, r.RetryAt.Before(stopping.Add(pause)), "the receiver may still work on the request")
+}
+
+// slowPlugin interprets the response when the test resumes it.
+type slowPlugin struct {
+	*fakeDependencies
+	running, resume chan struct{}
+}
+
+func (s slowPlugin) Interpret(ctx context.Context, _ Call, _ []byte, _ Response) (Outcome, error) {
+	close(s.running)
+	<-s.resume
+	return Outcome{State: OutcomeDone}, ctx.Err()
+}
+
+func TestAbandonedCallWithAResponseIsDone(t *testing.T) {
+	s := slowPlugin{&fakeDependencies{}, make(chan struct{}), make(chan struct{})}
+	s.calls("swift", 2, 1)
+	e, stop := runEngine(t, Config{}, s, slog.DiscardHandler)
+	<-s.running
+	e.Pause()
+	e.Abandon()
+	close(s.resume)
+	await(t, func() bool { return s.finished("swift") == 1 })
+	stop()
+	require.Equal(t, Done, s.results[0].State)
+	require.Empty(t, s.released)
 }

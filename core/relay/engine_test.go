@@ -173,12 +173,24 @@ func (b *fakeDependencies) finished(platform string) (n int) {
 	return n
 }
 
-// run runs an engine until stop is called. Leases outlast the test: Release does not queue a call again.
 func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
+	return runEngine(t, config, b, cmp.Or(b.log, slog.DiscardHandler))
+}
+
+// runEngine runs an engine until stop is called. Leases outlast the test: Release of fakeDependencies does not queue a
+// call again.
+func runEngine(t *testing.T, config Config, parts interface {
+	Queue
+	Plugins
+	Platforms
+	Sender
+	Observer
+}, log slog.Handler) (e *Engine, stop func()) {
+	t.Helper()
 	config.Lease = cmp.Or(config.Lease, time.Hour)
-	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
-		Observer: b, Log: slog.New(cmp.Or(b.log, slog.DiscardHandler))})
+	e = NewEngine(config, Dependencies{Queue: parts, Plugins: parts, Platforms: parts, Sender: parts, Observer: parts,
+		Clock: core.NewSystemClock(nil), Log: slog.New(log)})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -430,17 +442,11 @@ func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	b := &fakeDependencies{}
 	b.calls("swift", 2, 3)
 	plugins := &remotePlugin{fakeDependencies: b}
-	e := NewEngine(Config{Lease: time.Hour},
-		Dependencies{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
-			Log: slog.New(slog.DiscardHandler)})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); e.Run(ctx) }()
+	e, stop := runEngine(t, Config{}, plugins, slog.DiscardHandler)
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 3 })
 	e.Wake()
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return slices.Equal(b.busy, []int64{2}) })
-	cancel()
-	<-ended
+	stop()
 	require.EqualValues(t, 3, plugins.asked.Load())
 	require.Empty(t, b.results, "nothing is recorded: it is as if nobody had taken the calls")
 }

@@ -207,7 +207,9 @@ func TestReplicasAreNotifiedOfAClockStep(t *testing.T) {
 		defer close(ended)
 		other.Listen(ctx, map[string]func(string){postgres.ClockChannel: func(payload string) {
 			listens.Store(true)
-			set.Store(payload == "set")
+			if payload == "set" {
+				set.Store(true)
+			}
 		}})
 	}()
 	defer func() { cancel(); <-ended }()
