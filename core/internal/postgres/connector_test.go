@@ -1,12 +1,10 @@
 package postgres
 
 import (
-	"fmt"
 	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/uptrace/bun/driver/pgdriver"
 )
 
 func TestHostAndModeDecideTLS(t *testing.T) {
@@ -55,15 +53,5 @@ func TestInvalidDatabaseURLErrorsSayWhy(t *testing.T) {
 		_, err := newConnector(Config{URL: address})
 		require.ErrorContains(t, err, message)
 		require.NotContains(t, err.Error(), ":p@", "no password in an error")
-	}
-}
-
-func TestSessionParametersHaveTypesOfTheDriver(t *testing.T) {
-	for _, remote := range []bool{false, true} {
-		connector := pgdriver.NewConnector(append(sessionOptions(Config{}, remote), pgdriver.WithUser("u"),
-			pgdriver.WithDatabase("d"))...)
-		for name, value := range connector.Config().ConnParams {
-			require.Contains(t, []string{"string", "int64"}, fmt.Sprintf("%T", value), name)
-		}
 	}
 }

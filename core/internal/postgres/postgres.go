@@ -154,7 +154,9 @@ func (db *DB) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = conn.Raw(func(driverConn any) error { return checkWritable(ctx, driverConn.(driver.QueryerContext)) })
+		err = conn.Raw(func(driverConn any) error {
+			return checkWritable(ctx, driverConn.(driver.QueryerContext), writableSQL, nil)
+		})
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return err

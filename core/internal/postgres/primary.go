@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
@@ -15,13 +16,30 @@ import (
 // resolve to a standby. A connection to it would stay in the pool and reject every write.
 type primaryConnector struct {
 	*pgdriver.Connector
-	lifetime context.Context // until Close
-	cancel   context.CancelFunc
+	sessionSQL string // checks the server and sets the parameters of the session
+	params     []driver.NamedValue
+	lifetime   context.Context // until Close
+	cancel     context.CancelFunc
 }
 
+const (
+	writableSQL = "SELECT current_setting('transaction_read_only'), pg_is_in_recovery()"
+	// The server ends the statement of a client that is gone. Only Linux is sure to have this parameter.
+	checkIntervalSQL = ", CASE WHEN version() LIKE '%linux%' AND current_setting('client_connection_check_interval', " +
+		"true) IS NOT NULL THEN set_config('client_connection_check_interval', '1s', false) END"
+)
+
+// newPrimaryConnector sets the parameters itself. The driver would need a round trip for each.
 func newPrimaryConnector(options []pgdriver.Option) primaryConnector {
 	open, cancel := context.WithCancel(context.Background())
-	return primaryConnector{pgdriver.NewConnector(options...), open, cancel}
+	p := primaryConnector{Connector: pgdriver.NewConnector(options...), sessionSQL: writableSQL + checkIntervalSQL,
+		lifetime: open, cancel: cancel}
+	for name, value := range p.Config().ConnParams {
+		p.params = append(p.params, driver.NamedValue{Value: name}, driver.NamedValue{Value: fmt.Sprint(value)})
+		p.sessionSQL += fmt.Sprintf(", set_config($%d, $%d, false)", len(p.params)-1, len(p.params))
+	}
+	p.Config().ConnParams = nil
+	return p
 }
 
 // connectTimeout bounds how long a session may take to start.
@@ -43,13 +61,10 @@ func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	conn := opened.(*pgdriver.Conn)
-	if err := checkWritable(ctx, conn); err != nil {
+	if err := checkWritable(ctx, conn, p.sessionSQL, p.params); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	// The server ends the statement of a client that is gone. Only Linux is sure to have this parameter.
-	_, _ = conn.ExecContext(ctx, `SELECT set_config('client_connection_check_interval', '1s', false)
-		WHERE version() LIKE '%linux%'`, nil)
 	wire := conn.Conn()
 	runtime.AddCleanup(conn, func(forget func() bool) { forget() },
 		context.AfterFunc(p.lifetime, func() { _ = wire.Close() }))
@@ -83,14 +98,14 @@ var (
 	ErrNoTLS = errors.New("pgdriver: SSL is not enabled on the server") // the driver's text
 )
 
-// checkWritable returns an error if the server of a connection accepts no writes.
-func checkWritable(ctx context.Context, conn driver.QueryerContext) error {
-	rows, err := conn.QueryContext(ctx, "SELECT current_setting('transaction_read_only'), pg_is_in_recovery()", nil)
+// checkWritable returns an error if the server of a connection accepts no writes. The query begins as writableSQL.
+func checkWritable(ctx context.Context, conn driver.QueryerContext, query string, args []driver.NamedValue) error {
+	rows, err := conn.QueryContext(ctx, query, args)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	row := make([]driver.Value, 2)
+	row := make([]driver.Value, len(rows.Columns()))
 	if err := rows.Next(row); err != nil {
 		return err
 	}
