@@ -126,46 +126,65 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, overviewPage(view))
 }
 
-// Business shows one business.
+// businessRest is what the business page shows below the figures.
+type businessRest struct {
+	recent  []console.Job
+	grid    gridTable
+	listing store.DefaultListing
+}
+
+// Business shows one business. It reads two halves at the same time, because it takes many short statements.
 func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
-	b := v.Business
-	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{b.ID})
+	b, ctx := v.Business, c.UserContext()
+	found, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{b.ID})
 	if err != nil {
 		return err
 	}
 	serving := slices.DeleteFunc(slices.Clone(found), func(p console.Plugin) bool { return len(p.Serves) == 0 })
-	view, causes, err := p.loadView(c.UserContext(), v, serving, []core.BusinessID{b.ID}, nil)
+	var (
+		view   overviewView
+		causes []ui.Cause
+		rest   businessRest
+	)
+	err = v.Both(ctx, func(ctx context.Context) (err error) {
+		view, causes, err = p.loadView(ctx, v, serving, []core.BusinessID{b.ID}, nil)
+		return err
+	}, func(ctx context.Context) (err error) {
+		rest, err = p.loadRest(ctx, v, found)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	recent, err := p.Activity.ListJobs(c.UserContext(), b.ID, console.JobFilter{Limit: 8})
-	if err != nil {
-		return err
-	}
-	list := jobs.Table(v, recent)
+	list := jobs.Table(v, rest.recent)
 	view.list, view.title = &list, text.RecentJobs
-	platforms, err := p.Stores.Platforms(c.UserContext(), b.ID)
-	if err != nil {
-		return err
-	}
-	grid, err := p.grid(c.UserContext(), v, gridSource{found, platforms},
-		console.GridFilter{Limit: maxGridStores, After: console.ParseGridCursor("")})
-	if err != nil {
-		return err
-	}
-	if len(grid.list.Rows) > 0 {
-		view.grid, view.gridURL = &grid.list, v.Link("grid/")
-	}
-	listing, err := p.Listing.DefaultListing(c.UserContext(), b.ID)
-	if err != nil {
-		return err
+	if len(rest.grid.list.Rows) > 0 {
+		view.grid, view.gridURL = &rest.grid.list, v.Link("grid/")
 	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
-		{Label: text.Created, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
-	causes = withWarnedJob(v, causes, recent)
+		{Label: text.Created, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(rest.listing)}
+	causes = withWarnedJob(v, causes, rest.recent)
 	return v.Show(c, shell.Head{Title: b.Name, Note: text.BusinessNote, Causes: causes, Live: true,
 		RefreshSeconds: shell.OutsideRefresh}, overviewPage(view))
+}
+
+func (p Pages) loadRest(ctx context.Context, v *shell.PageContext, found []console.Plugin) (rest businessRest,
+	err error) {
+	if rest.recent, err = p.Activity.ListJobs(ctx, v.Business.ID, console.JobFilter{Limit: 8}); err != nil {
+		return rest, err
+	}
+	platforms, err := p.Stores.Platforms(ctx, v.Business.ID)
+	if err != nil {
+		return rest, err
+	}
+	rest.grid, err = p.grid(ctx, v, gridSource{found, platforms},
+		console.GridFilter{Limit: maxGridStores, After: console.ParseGridCursor("")})
+	if err != nil {
+		return rest, err
+	}
+	rest.listing, err = p.Listing.DefaultListing(ctx, v.Business.ID)
+	return rest, err
 }
 
 // withWarnedJob adds the latest job of the last day that had warnings, among the recent ones. It replaces the

@@ -2,9 +2,12 @@ package shell
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
@@ -58,6 +61,56 @@ func (s *Slots) take(ctx context.Context, user int64) (release func()) {
 		leave()
 		return nil
 	}
+}
+
+// takeSecond takes another slot for a page that holds one. It returns nil if none is free.
+func (s *Slots) takeSecond(user int64) (release func()) {
+	s.mu.Lock()
+	own := s.users[user]
+	s.mu.Unlock()
+	if own == nil {
+		return nil
+	}
+	select {
+	case own.held <- struct{}{}:
+	default:
+		return nil
+	}
+	select {
+	case s.all <- struct{}{}:
+		return func() { <-s.all; <-own.held }
+	default:
+		<-own.held
+		return nil
+	}
+}
+
+// Both runs two reads of a page at the same time if a second slot is free, and else one after the other. The first
+// error ends both.
+func (v *PageContext) Both(ctx context.Context, first, second func(ctx context.Context) error) error {
+	release := func() {}
+	if slots := v.shell.Slots; slots != nil {
+		release = slots.takeSecond(v.User.ID)
+	}
+	if release == nil {
+		if err := first(ctx); err != nil {
+			return err
+		}
+		return second(ctx)
+	}
+	defer release()
+	reads, ctx := errgroup.WithContext(ctx)
+	for _, read := range []func(context.Context) error{first, second} {
+		reads.Go(func() (err error) {
+			defer func() { // nothing else recovers a panic in this goroutine
+				if p := recover(); p != nil {
+					err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				}
+			}()
+			return read(ctx)
+		})
+	}
+	return reads.Wait()
 }
 
 // withSlot bounds the pages that read the database at once, so that they leave connections for the API. A page that
