@@ -128,7 +128,7 @@ func TestReleaseAndPreparingReachTheOtherSide(t *testing.T) {
 }
 
 func TestPluginWithoutPreparingIsNotCalled(t *testing.T) {
-	s := newSimulatorClient(t)
+	s := newSimulatorClient(t, "aggregator-a")
 	id, _ := s.placeOrder("aggregator-a", 0, selfDelivery)
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Preparing"}`)
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
