@@ -65,7 +65,7 @@ type measureCommand struct {
 	Only   []string `placeholder:"FIGURE" help:"Measure only figures with these prefixes, such as stores."`
 	Quick  bool     `help:"Fewer and shorter rounds: about 17 minutes instead of 45, on two cores."`
 	JSON   string   `name:"json" placeholder:"FILE" help:"Write the figures as JSON, too."`
-	Page   string   `name:"markdown" placeholder:"FILE" help:"Write the table into a page, and the chart beside it."`
+	Page   string   `name:"markdown" type:"existingfile" help:"Write the table into a page, and the chart beside it."`
 	Stores string   `placeholder:"FILE" help:"A request whose stores are posted. Default: generated stores."`
 	Menu   string   `placeholder:"FILE" help:"A menu request for a business in India. Default: a generated menu."`
 	Hub    string   `default:"bin/servery" placeholder:"FILE" help:"The built hub (${default})."`
