@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost/shim"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -80,7 +81,7 @@ type Host struct {
 // memory from the programs that it will start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
-	if err := hideMemory(); err != nil {
+	if err := shim.HideMemory(); err != nil {
 		return nil, fmt.Errorf("hiding this process from plugins: %w", err)
 	}
 	runtimeDir, err := newRuntimeDir(config.TempDir)

@@ -19,7 +19,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	Shim()
 	code := func() int {
 		var err error
 		if programDir, err = os.MkdirTemp("", "pluginhost"); err != nil {

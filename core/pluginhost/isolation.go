@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"time"
+
+	"github.com/servery-hub/servery/core/pluginhost/shim"
 )
 
 // isolationTimeout bounds the check whether plugins can be isolated.
@@ -16,7 +18,7 @@ func (h *Host) Isolation() (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	cmd, reports, err := shimCommand(shimOrder{Dir: dir, Hidden: h.hidden, NoIsolation: h.config.NoIsolation})
+	cmd, reports, err := shimCommand(shim.Order{Dir: dir, Hidden: h.hidden, NoIsolation: h.config.NoIsolation})
 	switch {
 	case err != nil:
 		return err.Error()
@@ -36,7 +38,7 @@ func (h *Host) Isolation() (why string) {
 	}
 	late := time.AfterFunc(isolationTimeout, func() { killTree(cmd.Process.Pid) })
 	defer late.Stop()
-	var report shimReport
+	var report shim.Report
 	err = json.NewDecoder(reports).Decode(&report)
 	_ = stdin.Close()
 	_ = cmd.Wait()

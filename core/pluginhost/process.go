@@ -15,12 +15,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/servery-hub/servery/core/pluginhost/shim"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 const (
-	maxOpenFiles  = 256
-	maxFileSize   = 64 << 20               // that a plugin may write
 	dataHeadroom  = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
 	outputDelay   = 250 * time.Millisecond // for output held open by orphaned children
 	maxOutputLine = 64 << 10
@@ -42,8 +41,8 @@ type process struct {
 	ended       chan struct{}
 
 	mu     sync.Mutex
-	cmd    *exec.Cmd  // nil until it is started
-	report shimReport // the shim's report after the plugin started
+	cmd    *exec.Cmd   // nil until it is started
+	report shim.Report // the shim's report after the plugin started
 	killed bool
 	err    error // why it ended; read after ended
 	left   bool  // whether processes of it may be left; read after ended
@@ -51,7 +50,7 @@ type process struct {
 
 // prepare builds the command, with the environment of go-plugin's own command.
 func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
-	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, NoIsolation: p.noIsolation}
+	order := shim.Order{Program: p.program, Dir: dir, Hidden: p.hidden, NoIsolation: p.noIsolation}
 	if p.memory > 0 {
 		order.Data = p.memory + dataHeadroom
 	}
@@ -80,7 +79,7 @@ func (p *process) start(cmd *exec.Cmd) error {
 		_ = p.reports.Close()
 		return err
 	}
-	reports, report := json.NewDecoder(p.reports), shimReport{}
+	reports, report := json.NewDecoder(p.reports), shim.Report{}
 	failed := error(nil)
 	if p.reports != nil {
 		failed = reports.Decode(&report)
@@ -116,7 +115,7 @@ func (p *process) startCommand(cmd *exec.Cmd) error {
 func (p *process) wait(cmd *exec.Cmd, reports *json.Decoder) {
 	err := cmd.Wait()
 	if p.reports != nil {
-		var last shimReport
+		var last shim.Report
 		switch {
 		case reports.Decode(&last) == nil && last.Ended == "":
 		case last.Ended != "":

@@ -11,15 +11,13 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin"
-	"golang.org/x/sys/unix"
+
+	"github.com/servery-hub/servery/core/pluginhost/shim"
 )
 
 // shimCommand returns the shim that will run a plugin, and the pipe of its reports. The shim is this program again, in
 // its own process group, so that a signal from the terminal reaches only the hub.
-func shimCommand(order shimOrder) (*exec.Cmd, *os.File, error) {
-	if !shimReady.Load() {
-		return nil, nil, errNoShim
-	}
+func shimCommand(order shim.Order) (*exec.Cmd, *os.File, error) {
 	text, err := json.Marshal(order)
 	if err != nil {
 		return nil, nil, err
@@ -29,37 +27,33 @@ func shimCommand(order shimOrder) (*exec.Cmd, *os.File, error) {
 		return nil, nil, err
 	}
 	return &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{shimName, string(text)}, Env: []string{},
+		Path: "/proc/self/exe", Args: []string{shim.Name, string(text)}, Env: []string{},
 		ExtraFiles: []*os.File{to}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}, reports, nil
 }
 
 // killTree kills a suspended or hanging shim and all processes below it. A plugin of the same user can suspend the
 // shim.
-func killTree(shim int) {
+func killTree(pid int) {
 	for range 100 { // the children of a killed process move to the shim
-		below := descendants(shim)
-		for _, pid := range below {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		below := shim.Descendants(pid)
+		for _, child := range below {
+			_ = syscall.Kill(child, syscall.SIGKILL)
 		}
 		if len(below) == 0 {
 			break
 		}
-		_ = syscall.Kill(shim, syscall.SIGCONT) // it has to reap them
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it has to reap them
 		time.Sleep(time.Millisecond)
 	}
-	_ = syscall.Kill(shim, syscall.SIGKILL)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
-
-// hideMemory protects this process's memory and environment, which contain keys, from other processes of the same user,
-// such as plugins. It does not apply to child processes.
-func hideMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // memoryBelow returns the memory of the processes below another, in bytes: anonymous, shared and swapped memory, but
 // not mapped files.
 func memoryBelow(reaper int) uint64 {
 	var kilobytes uint64
-	for _, pid := range descendants(reaper) {
+	for _, pid := range shim.Descendants(reaper) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")
@@ -75,7 +69,7 @@ func memoryBelow(reaper int) uint64 {
 
 // processCondition describes an unusual state of a process, or returns "".
 func processCondition(pid int) string {
-	switch fields := statOf(pid); {
+	switch fields := shim.Stat(pid); {
 	case len(fields) == 0:
 	case fields[0] == "T":
 		return ", and its process is stopped"
@@ -93,7 +87,7 @@ func tryLock(file *os.File) bool {
 // killInDir kills the processes that belong to a directory: by their program, their working directory, or a socket
 // directory in their environment.
 func killInDir(dir string) {
-	for _, pid := range processes() {
+	for _, pid := range shim.Processes() {
 		if pid != os.Getpid() && isFrom(fmt.Sprintf("/proc/%d", pid), dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

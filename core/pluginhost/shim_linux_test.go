@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/pluginhost/shim"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -34,7 +35,7 @@ func (s *testHost) descendants() []int {
 	k := s.supervisor("hostile")
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return descendants(k.current.process.cmd.Process.Pid)
+	return shim.Descendants(k.current.process.cmd.Process.Pid)
 }
 
 // isRunning reports whether a process runs and is not a zombie.
@@ -114,7 +115,7 @@ func TestTooManyProcessesEndTheirPlugin(t *testing.T) {
 				s.Stop("hostile")
 				s.advanceUntil("the plugin is stopped", s.inState(Stopped))
 				require.False(t, isRunning(first))
-				for _, pid := range processes() {
+				for _, pid := range shim.Processes() {
 					require.False(t, isFrom(fmt.Sprintf("/proc/%d", pid), dir), commandOf(pid))
 				}
 			})
@@ -123,7 +124,7 @@ func TestTooManyProcessesEndTheirPlugin(t *testing.T) {
 }
 
 func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
-	if !countsTasksByNamespace() {
+	if !shim.CountsTasksByNamespace() {
 		t.Skip("the kernel counts the processes of a user in all namespaces")
 	}
 	s := newIsolatedHost(t)
@@ -133,9 +134,9 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 	uid := testUsers()[len(testUsers())-1]
 	temp := s.makeReadable(uid, "starts-many")
 	hub, plugin := s.startHub(uid, temp)
-	shim := shimChildren(hub.Process.Pid)[0]
-	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // it counts nothing
-	t.Cleanup(func() { _ = syscall.Kill(shim, syscall.SIGCONT) })
+	parent := shim.Descendants(hub.Process.Pid)[0]
+	require.NoError(t, syscall.Kill(parent, syscall.SIGSTOP)) // it counts nothing
+	t.Cleanup(func() { _ = syscall.Kill(parent, syscall.SIGCONT) })
 	dir, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", plugin))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "start"), nil, 0o644))
@@ -146,8 +147,8 @@ func TestNamespaceBoundsProcessesOfOrdinaryUsers(t *testing.T) {
 	})
 	n, err := strconv.Atoi(string(started))
 	require.NoError(t, err)
-	require.InDelta(t, maxTasks+tasksOfShim/2, n, tasksOfShim/2)
-	require.NoError(t, syscall.Kill(shim, syscall.SIGCONT))
+	require.InDelta(t, shim.MaxTasks+shim.TasksOfShim/2, n, shim.TasksOfShim/2)
+	require.NoError(t, syscall.Kill(parent, syscall.SIGCONT))
 	s.waitUntil("the plugin has ended", func() bool { return !isRunning(plugin) })
 }
 
@@ -158,7 +159,7 @@ func TestPluginsOfOrdinaryUsersEndFirstWithoutMemory(t *testing.T) {
 		_, plugin := s.startHub(uid, s.makeReadable(uid, "good"), mode...)
 		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", plugin))
 		require.NoError(t, err)
-		require.Equal(t, firstToEnd+"\n", string(score))
+		require.Equal(t, shim.FirstToEnd+"\n", string(score))
 	}
 }
 
@@ -167,18 +168,18 @@ func TestPluginsInheritTheirLimits(t *testing.T) {
 		s.ready("good")
 		limits, err := s.check(t.Context(), "read", "/proc/self/limits")
 		require.NoError(t, err)
-		parent, err := strconv.Atoi(statOf(s.status().PID)[1])
+		parent, err := strconv.Atoi(shim.Stat(s.status().PID)[1])
 		require.NoError(t, err)
 		inherited, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", parent))
 		require.NoError(t, err)
 		require.Equal(t, string(inherited), limits, "no moment without them")
-		for name, most := range map[string]int{"data size": 128<<20 + dataHeadroom, "open files": maxOpenFiles,
-			"file size": maxFileSize, "core file size": 0} {
+		for name, most := range map[string]int{"data size": 128<<20 + dataHeadroom, "open files": shim.MaxOpenFiles,
+			"file size": shim.MaxFileSize, "core file size": 0} {
 			require.Regexp(t, fmt.Sprintf(`Max %s +%d +%[2]d `, name, most), limits)
 		}
 		first, err := s.check(t.Context(), "read", "/proc/self/oom_score_adj")
 		require.NoError(t, err)
-		require.Equal(t, firstToEnd+"\n", first)
+		require.Equal(t, shim.FirstToEnd+"\n", first)
 	})
 }
 
@@ -215,7 +216,7 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 				s := newIsolatedHost(t)
 				temp := s.makeReadable(uid, "leaves-a-child")
 				hub, plugin := s.startHub(uid, temp, mode...)
-				below := descendants(hub.Process.Pid)
+				below := shim.Descendants(hub.Process.Pid)
 				require.Contains(t, below, plugin)
 				t.Log("a shim, where there are namespaces another, a plugin and its child:", len(below))
 				require.GreaterOrEqual(t, len(below), 3)
@@ -335,11 +336,11 @@ func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("leaves-a-child")
 	below := s.descendants()
-	shim := s.supervisor("hostile").current.process.cmd.Process.Pid
-	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // as a plugin of the same user can
+	parent := s.supervisor("hostile").current.process.cmd.Process.Pid
+	require.NoError(t, syscall.Kill(parent, syscall.SIGSTOP)) // as a plugin of the same user can
 	s.Stop("hostile")
 	s.advanceUntil("the plugin is stopped", s.inState(Stopped))
-	require.False(t, anyRunning(append(below, shim)))
+	require.False(t, anyRunning(append(below, parent)))
 }
 
 func TestHiddenDirectoryMayContainTheRuntimeDirectory(t *testing.T) {

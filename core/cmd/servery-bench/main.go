@@ -27,7 +27,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 // commands is the command line.
@@ -42,7 +41,6 @@ type commands struct {
 }
 
 func main() {
-	pluginhost.Shim()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var all commands

@@ -8,12 +8,9 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // time zones of businesses, on machines without zone files
-
-	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 func main() {
-	pluginhost.Shim()
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))

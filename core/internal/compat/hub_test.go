@@ -27,7 +27,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/limit"
-	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/plugins/simulator"
 	"github.com/servery-hub/servery/web"
@@ -39,7 +38,6 @@ const portal = "https://portal.example.com"
 var plugins = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
 
 func TestMain(m *testing.M) {
-	pluginhost.Shim()
 	hubtest.Main(m, stopHub, installtest.RemoveAll)
 }
 

@@ -23,7 +23,6 @@ func (o observer) PluginEntered(_ string, state pluginhost.State) {
 }
 
 func main() {
-	pluginhost.Shim()
 	o := observer{make(chan struct{})}
 	host, err := pluginhost.Open(pluginhost.Config{Dir: os.Args[1], TempDir: os.Args[2], NoIsolation: len(os.Args) > 3,
 		Clock: core.NewSystemClock(nil), Observer: o, Log: slog.New(slog.DiscardHandler)})

@@ -1,4 +1,4 @@
-package pluginhost
+package shim
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// shimName is the first argument of a shim, and its name in the process list.
-	shimName = "servery-plugin-shim"
+	// Name is the first argument of a shim, and its name in the process list.
+	Name = "servery-plugin-shim"
 	// shimReports is the descriptor for a shim's reports.
 	shimReports = 3
 	// patientRounds is how often a shim kills only children, until it kills all processes below it. A plugin can start
@@ -26,14 +26,13 @@ const (
 	patientRounds = 10
 )
 
-// Shim must be called first in a program that opens a Host. On Linux the host starts the program again for each
-// plugin, as the plugin's parent process. In such a shim the function does not return.
+// init runs the shim, and then does not return. Go initializes packages in the order of their paths once their imports
+// are ready, so most packages of the hub are not initialized yet. They would take longer than the start of the plugin.
 //
 // A shim adopts all orphans of the plugin, in whatever session. It kills them all when the plugin or the host ends.
 // It needs no privileges. If the system allows it, the plugin also has its own namespaces; see isolate.
-func Shim() {
-	if len(os.Args) != 2 || os.Args[0] != shimName {
-		shimReady.Store(true)
+func init() {
+	if len(os.Args) != 2 || os.Args[0] != Name {
 		return
 	}
 	runtime.LockOSThread() // the kernel ties the parent-death signal to the thread that forked
@@ -46,7 +45,7 @@ func Shim() {
 }
 
 type shim struct {
-	order   shimOrder
+	order   Order
 	reports *os.File
 	endOnce sync.Once
 }
@@ -63,16 +62,16 @@ func (s *shim) run() {
 	if !s.order.InNamespace {
 		s.watchHost()
 		// Children inherit it. It cannot be written where /proc is read-only.
-		_ = os.WriteFile("/proc/self/oom_score_adj", []byte(firstToEnd), 0)
+		_ = os.WriteFile("/proc/self/oom_score_adj", []byte(FirstToEnd), 0)
 	}
 	switch {
 	case s.order.InNamespace:
 		if err := isolate(s.order); err != nil {
 			s.fail("isolate", err)
 		}
-		s.startPlugin(shimReport{})
+		s.startPlugin(Report{})
 	case s.order.NoIsolation:
-		s.startPlugin(shimReport{})
+		s.startPlugin(Report{})
 	default:
 		s.startIsolated()
 	}
@@ -103,9 +102,9 @@ func (s *shim) killChildren() {
 	s.endOnce.Do(func() {
 		go func() {
 			for round := 0; ; round++ {
-				left := shimChildren(os.Getpid())
+				left := children(os.Getpid())
 				if round >= patientRounds {
-					left = descendants(os.Getpid())
+					left = Descendants(os.Getpid())
 				}
 				for _, pid := range left {
 					_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -117,7 +116,7 @@ func (s *shim) killChildren() {
 }
 
 // startPlugin runs the plugin as a child of this process.
-func (s *shim) startPlugin(report shimReport) {
+func (s *shim) startPlugin(report Report) {
 	if s.order.Program == "" {
 		s.report(report)
 		os.Exit(0)
@@ -137,7 +136,7 @@ func (s *shim) startPlugin(report shimReport) {
 	if !s.order.InNamespace { // the shim outside sees every process
 		go s.watchTasks(report.Reaper)
 	}
-	s.reap(pid, func(status syscall.WaitStatus) { s.report(shimReport{Ended: exitText(status)}) })
+	s.reap(pid, func(status syscall.WaitStatus) { s.report(Report{Ended: exitText(status)}) })
 }
 
 // startIsolated runs a second shim in new namespaces, which runs the plugin. If that fails, this shim runs it.
@@ -155,7 +154,7 @@ func (s *shim) startIsolated() {
 	identity := func(id int) []syscall.SysProcIDMap {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{shimName, string(text)}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{Name, string(text)}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, to.Fd()},
 		Sys: &syscall.SysProcAttr{
 			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS |
@@ -166,29 +165,29 @@ func (s *shim) startIsolated() {
 	})
 	_ = to.Close()
 	if err != nil {
-		s.startPlugin(shimReport{Unisolated: fmt.Sprintf("namespaces: %v", err)})
+		s.startPlugin(Report{Unisolated: fmt.Sprintf("namespaces: %v", err)})
 		return
 	}
 	reports := json.NewDecoder(from)
-	var report shimReport
+	var report Report
 	if err := reports.Decode(&report); err != nil {
-		report = shimReport{Failed: fmt.Sprintf("namespaces: %v", err)}
+		report = Report{Failed: fmt.Sprintf("namespaces: %v", err)}
 	}
 	if report.Failed != "" && report.Errno == 0 { // the isolation failed, not the program
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
-		s.startPlugin(shimReport{Unisolated: report.Failed})
+		s.startPlugin(Report{Unisolated: report.Failed})
 		return
 	}
 	if report.PID != 0 { // the id inside the namespace
 		report.PID, report.Reaper = 0, pid
-		if first := shimChildren(pid); len(first) > 0 {
+		if first := children(pid); len(first) > 0 {
 			report.PID = first[0]
 		}
 	}
 	s.report(report)
 	go s.watchTasks(pid)
 	s.reap(pid, func(status syscall.WaitStatus) {
-		last := shimReport{}
+		last := Report{}
 		if reports.Decode(&last) != nil {
 			last.Ended = exitText(status)
 		}
@@ -216,11 +215,11 @@ func (s *shim) reap(first int, report func(syscall.WaitStatus)) {
 }
 
 // report reports to the host. It ignores a host that has ended.
-func (s *shim) report(report shimReport) { _ = json.NewEncoder(s.reports).Encode(report) }
+func (s *shim) report(report Report) { _ = json.NewEncoder(s.reports).Encode(report) }
 
 // fail reports why the plugin cannot be run. An empty what means the program itself.
 func (s *shim) fail(what string, err error) {
-	report := shimReport{Failed: fmt.Sprintf("%s: %v", what, err)}
+	report := Report{Failed: fmt.Sprintf("%s: %v", what, err)}
 	if errno := syscall.Errno(0); what == "" && errors.As(err, &errno) {
 		report.Failed, report.Errno = err.Error(), int(errno)
 	}
@@ -243,9 +242,9 @@ func exitText(status syscall.WaitStatus) string {
 	return ""
 }
 
-// shimChildren returns children of a shim, in the order of their creation, and none only if it has none. It does not
+// children returns children of a shim, in the order of their creation, and none only if it has none. It does not
 // list the threads: the kernel would cache their directories, and spin while it removes them at the end of the process.
-func shimChildren(pid int) (children []int) {
+func children(pid int) (children []int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, field := range strings.Fields(string(text)) {
 		if child, err := strconv.Atoi(field); err == nil {

@@ -1,4 +1,4 @@
-package pluginhost
+package shim
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ const (
 )
 
 // tooManyTasks is the end of a plugin that was ended by watchTasks.
-var tooManyTasks = fmt.Sprintf("it had more than %d processes and threads", maxTasks)
+var tooManyTasks = fmt.Sprintf("it had more than %d processes and threads", MaxTasks)
 
-// watchTasks ends a plugin with more than maxTasks processes and threads. The kernel's own limit does not apply without
+// watchTasks ends a plugin with more than MaxTasks processes and threads. The kernel's own limit does not apply without
 // namespaces, and to root.
 func (s *shim) watchTasks(reaper int) {
 	var counted uint16 // processes and threads of the system at the last count
@@ -29,8 +29,8 @@ func (s *shim) watchTasks(reaper int) {
 		_ = unix.Sysinfo(&system)
 		if int16(system.Procs-counted) >= taskGrowth || n%countEvery == 0 {
 			counted = system.Procs
-			if readProcesses().tasksBelow(reaper) > maxTasks {
-				s.report(shimReport{Ended: tooManyTasks})
+			if readProcesses().tasksBelow(reaper) > MaxTasks {
+				s.report(Report{Ended: tooManyTasks})
 				s.killChildren()
 				return
 			}
@@ -48,8 +48,8 @@ type processTree struct {
 // readProcesses reads all processes.
 func readProcesses() processTree {
 	t := processTree{map[int][]int{}, map[int]int{}}
-	for _, pid := range processes() {
-		if fields := statOf(pid); len(fields) > 17 {
+	for _, pid := range Processes() {
+		if fields := Stat(pid); len(fields) > 17 {
 			parent, _ := strconv.Atoi(fields[1])
 			t.children[parent] = append(t.children[parent], pid)
 			t.threads[pid], _ = strconv.Atoi(fields[17])
@@ -58,9 +58,9 @@ func readProcesses() processTree {
 	return t
 }
 
-// statOf returns the fields of a process after its name: the state, the parent and others. The name can contain
+// Stat returns the fields of a process after its name: the state, the parent and others. The name can contain
 // anything, also what looks like fields.
-func statOf(pid int) []string {
+func Stat(pid int) []string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
@@ -83,11 +83,11 @@ func (t processTree) tasksBelow(of int) (n int) {
 	return n
 }
 
-// descendants returns all processes below another.
-func descendants(of int) []int { return readProcesses().below(of) }
+// Descendants returns all processes below another.
+func Descendants(of int) []int { return readProcesses().below(of) }
 
-// processes returns the ids of all processes.
-func processes() (pids []int) {
+// Processes returns the ids of all processes.
+func Processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package pluginhost
+package shim
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ const sharedDir = "/dev/shm"
 // isolate sets up the namespaces, as their first process. The hidden directories are empty, except for the plugin's
 // own. /proc shows only processes inside, and there is no network. It then drops the capabilities that this required,
 // permanently.
-func isolate(order shimOrder) error {
+func isolate(order Order) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("creating the mount namespace: %w", err)
 	}
@@ -92,5 +92,5 @@ func dropCapabilities() error {
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 		return fmt.Errorf("dropping capabilities: %w", err)
 	}
-	return hideMemory()
+	return HideMemory()
 }

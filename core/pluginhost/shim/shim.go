@@ -1,17 +1,9 @@
-package pluginhost
+// Package shim is the parent process of a plugin. On Linux a host of plugins starts its own program again for each
+// plugin. A program that imports this package then becomes the shim, before its main function.
+package shim
 
-import (
-	"errors"
-	"sync/atomic"
-)
-
-// shimReady is set if this program can act as the shim of a plugin.
-var shimReady atomic.Bool
-
-var errNoShim = errors.New("pluginhost.Shim must be the first call of the program's main function")
-
-// shimOrder is the task of a shim.
-type shimOrder struct {
+// Order is the task of a shim.
+type Order struct {
 	Program     string   `json:",omitzero"` // "" only tests whether isolation works
 	Dir         string   // the plugin's own directory: its working directory, and that of its socket
 	Hidden      []string `json:",omitzero"` // directories hidden from the plugin
@@ -20,9 +12,9 @@ type shimOrder struct {
 	InNamespace bool     `json:",omitzero"` // this shim is the first process of the namespaces
 }
 
-// shimReport is a report of a shim. It sends two: one when its plugin runs or has failed to start, and one when it
+// Report is a report of a shim. It sends two: one when its plugin runs or has failed to start, and one when it
 // has ended.
-type shimReport struct {
+type Report struct {
 	PID        int    `json:",omitzero"` // of the plugin
 	Reaper     int    `json:",omitzero"` // the process that adopts the plugin's orphans
 	Unisolated string `json:",omitzero"` // why the plugin has no namespaces

@@ -1,4 +1,4 @@
-package pluginhost
+package shim
 
 import (
 	"errors"
@@ -10,25 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Limits of each plugin.
 const (
-	maxTasks    = 256     // processes and threads of a plugin
-	tasksOfShim = 64      // that count with them in the namespace, so that watchTasks reports the excess first
-	maxShared   = "16m"   // of files in its /dev/shm
-	firstToEnd  = "1000"  // if memory runs out (oom_score_adj)
-	otherABI    = 1 << 30 // system calls of x32 have higher numbers
-	memfdSecret = 447     // the number of memfd_secret, the same on all architectures
+	MaxOpenFiles = 256
+	MaxFileSize  = 64 << 20 // that it may write
+	MaxTasks     = 256      // processes and threads of a plugin
+	TasksOfShim  = 64       // that count with them in the namespace, so that watchTasks reports the excess first
+	maxShared    = "16m"    // of files in its /dev/shm
+	FirstToEnd   = "1000"   // if memory runs out (oom_score_adj)
+	otherABI     = 1 << 30  // system calls of x32 have higher numbers
+	memfdSecret  = 447      // the number of memfd_secret, the same on all architectures
 )
 
 // confine limits the program that this process will execute: its memory, open files, file sizes and processes. It has
 // no core dumps. The limits also apply to this shim, which needs less.
-func confine(order shimOrder) error {
+func confine(order Order) error {
 	if order.Data == 0 {
 		return nil
 	}
-	limits := map[int]uint64{unix.RLIMIT_DATA: order.Data, unix.RLIMIT_NOFILE: maxOpenFiles,
-		unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_CORE: 0}
-	if order.InNamespace && countsTasksByNamespace() {
-		limits[unix.RLIMIT_NPROC] = maxTasks + tasksOfShim
+	limits := map[int]uint64{unix.RLIMIT_DATA: order.Data, unix.RLIMIT_NOFILE: MaxOpenFiles,
+		unix.RLIMIT_FSIZE: MaxFileSize, unix.RLIMIT_CORE: 0}
+	if order.InNamespace && CountsTasksByNamespace() {
+		limits[unix.RLIMIT_NPROC] = MaxTasks + TasksOfShim
 	}
 	var err error
 	for resource, most := range limits {
@@ -37,9 +40,9 @@ func confine(order shimOrder) error {
 	return errors.Join(err, denyHiddenMemory())
 }
 
-// countsTasksByNamespace reports whether the kernel counts the processes of a user in each user namespace (Linux 5.14).
+// CountsTasksByNamespace reports whether the kernel counts the processes of a user in each user namespace (Linux 5.14).
 // Before, it counts those of the hub, too. It never limits root.
-func countsTasksByNamespace() bool {
+func CountsTasksByNamespace() bool {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
 		return false
@@ -89,3 +92,7 @@ func denyHiddenMemory() error {
 	}
 	return err
 }
+
+// HideMemory protects this process's memory and environment, which contain keys, from other processes of the same user,
+// such as plugins. It does not apply to child processes.
+func HideMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
