@@ -15,12 +15,12 @@ Content-Type: application/json; charset=utf-8
 
 {
   "status": "error",
-  "message": "stores[0] (ref_id \"S-3\"): geo_latitude must be between -90 and 90 degrees",
+  "message": "stores[0] (ref_id \"S-3\"): geo_latitude must be between -90 and 90 degrees, not 137",
   "errors": [
     {
       "path": "stores[0].geo_latitude",
       "code": "range",
-      "message": "stores[0] (ref_id \"S-3\"): geo_latitude must be between -90 and 90 degrees"
+      "message": "stores[0] (ref_id \"S-3\"): geo_latitude must be between -90 and 90 degrees, not 137"
     }
   ]
 }`
