@@ -140,7 +140,7 @@ func (s Selector) Job(business core.BusinessID, count int, now time.Time) (core.
 // ResendResult is the progress of a bulk resend.
 type ResendResult struct {
 	Resent  int `json:"resent"`
-	Skipped int `json:"skipped"` // disabled, in flight or expired, or an unknown id
+	Skipped int `json:"skipped"` // disabled, in flight, blocked or expired, or an unknown id
 }
 
 // BulkResends stores the progress of bulk resends.
