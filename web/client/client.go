@@ -129,9 +129,10 @@ func putWait(ctx context.Context, query url.Values) {
 	}
 }
 
-// put adds a parameter, unless its value is zero.
-func put(query url.Values, name string, value any) {
-	if text := fmt.Sprint(value); text != "" && text != "0" && text != "false" {
-		query.Set(name, text)
+// put adds a parameter, unless it has the zero value of its type.
+func put[T comparable](query url.Values, name string, value T) {
+	var zero T
+	if value != zero {
+		query.Set(name, fmt.Sprint(value))
 	}
 }
