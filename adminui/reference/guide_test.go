@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,37 +65,68 @@ func sampleOf(t *testing.T, guide, language string) string {
 	return found[0][1]
 }
 
+// verifier is a verification sample that is ready to run.
+type verifier struct {
+	dir     string
+	command []string
+}
+
+// newVerifier stores and compiles a sample once, for all its runs.
+func newVerifier(t *testing.T, language string) verifier {
+	t.Helper()
+	sample := map[string]struct {
+		file         string
+		compile, run []string
+	}{
+		"go":         {"main.go", []string{"go", "build", "-o", "main", "main.go"}, []string{"./main"}},
+		"python":     {"main.py", nil, []string{"python3", "main.py"}},
+		"javascript": {"main.js", nil, []string{"node", "main.js"}},
+		"java":       {"Verify.java", []string{"javac", "Verify.java"}, []string{"java", "Verify"}},
+		"bash":       {"main.sh", nil, []string{"bash", "main.sh"}},
+	}[language]
+	if program := slices.Concat(sample.compile, sample.run)[0]; !installed(program) {
+		t.Skipf("%s is not on this machine", program)
+	}
+	v := verifier{t.TempDir(), sample.run}
+	require.NoError(t, os.WriteFile(filepath.Join(v.dir, sample.file), []byte(sampleOf(t, "signatures", language)),
+		0o600))
+	if sample.compile != nil {
+		build := exec.CommandContext(t.Context(), sample.compile[0], sample.compile[1:]...)
+		build.Dir = v.dir
+		out, err := build.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return v
+}
+
+func installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// run returns what the sample prints about a delivery, and whether it accepts it.
+func (v verifier) run(t *testing.T, secret string, s webhook.Signature, body string) (printed string, genuine bool) {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), v.command[0],
+		slices.Concat(v.command[1:], []string{secret, s.ID, s.Timestamp, s.Signatures})...)
+	run.Dir, run.Stdin = v.dir, strings.NewReader(body)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		require.ErrorAs(t, err, new(*exec.ExitError), "it ran")
+	}
+	return string(out), err == nil
+}
+
 func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
-	for language, command := range map[string][]string{
-		"go": {"go", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"},
-		"java": {"javac", "Verify.java"}, "bash": {"bash", "main.sh"},
-	} {
+	for _, language := range []string{"go", "python", "javascript", "java", "bash"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(command[0]); err != nil {
-				t.Skipf("%s is not on this machine", command[0])
-			}
-			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]),
-				[]byte(sampleOf(t, "signatures", language)), 0o600))
-			compiled := map[string][2][]string{ // compiled once for all runs below
-				"go":   {{"go", "build", "-o", "main", "main.go"}, {"./main"}},
-				"java": {{"javac", "Verify.java"}, {"java", "Verify"}},
-			}
-			if compile, is := compiled[language]; is {
-				build := exec.CommandContext(t.Context(), compile[0][0], compile[0][1:]...)
-				build.Dir = dir
-				out, err := build.CombinedOutput()
-				require.NoError(t, err, "%s", out)
-				command = compile[1]
-			}
+			v := newVerifier(t, language)
 			verify := func(secret string, id core.ID, at time.Time, signatures, body string) bool {
-				run := exec.CommandContext(t.Context(), command[0],
-					append(command[1:], secret, id.String(), strconv.FormatInt(at.Unix(), 10), signatures)...)
-				run.Dir, run.Stdin = dir, strings.NewReader(body)
-				out, err := run.CombinedOutput()
-				require.Empty(t, string(out))
-				return err == nil
+				printed, genuine := v.run(t, secret, webhook.Signature{ID: id.String(),
+					Timestamp: strconv.FormatInt(at.Unix(), 10), Signatures: signatures}, body)
+				require.Empty(t, printed)
+				return genuine
 			}
 			const body = `{"reference":"ñ\n","stats":{"created":1}}` + "\n"
 			secret, id, now := webhook.NewSecret(), core.NewID(time.Now()), time.Now()
@@ -111,12 +143,24 @@ func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 			require.False(t, verify(secret, id, now, signature, body+" "), "another body")
 			require.False(t, verify(secret, core.NewID(now), now, signature, body), "another id")
 			require.False(t, verify(secret, id, old, stale, body), "old")
-			run := exec.CommandContext(t.Context(), command[0],
-				append(command[1:], secret, id.String(), "now[$(touch executed)]", signature)...)
-			run.Dir, run.Stdin = dir, strings.NewReader(body)
-			require.Error(t, run.Run(), "no number")
-			require.NoFileExists(t, filepath.Join(dir, "executed"))
+			_, genuine := v.run(t, secret, webhook.Signature{ID: id.String(), Timestamp: "now[$(touch executed)]",
+				Signatures: signature}, body)
+			require.False(t, genuine, "no number")
+			require.NoFileExists(t, filepath.Join(v.dir, "executed"))
 		})
+	}
+}
+
+func TestShellSampleRejectsAllWithoutOpenSSL(t *testing.T) {
+	v := newVerifier(t, "bash")
+	t.Setenv("PATH", v.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	sent := webhook.Signature{ID: "a", Timestamp: strconv.FormatInt(time.Now().Unix(), 10), Signatures: "v1,"}
+	for _, status := range []string{"1", "0"} {
+		require.NoError(t, os.WriteFile(filepath.Join(v.dir, "openssl"),
+			[]byte("#!/bin/sh\ncat >/dev/null\nexit "+status+"\n"), 0o700))
+		printed, genuine := v.run(t, webhook.NewSecret(), sent, "{}")
+		require.Empty(t, printed)
+		require.False(t, genuine, "openssl prints nothing, with status %s", status)
 	}
 }
 
