@@ -1,6 +1,9 @@
 package reference_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -60,7 +63,12 @@ func sampleOf(t *testing.T, guide, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("guides/" + guide + ".md")
 	require.NoError(t, err)
-	found := regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
+	return sampleIn(t, string(text), language)
+}
+
+func sampleIn(t *testing.T, text, language string) string {
+	t.Helper()
+	found := regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1)
 	require.Len(t, found, 1)
 	return found[0][1]
 }
@@ -71,25 +79,61 @@ type verifier struct {
 	command []string
 }
 
-// newVerifier stores and compiles a sample once, for all its runs.
-func newVerifier(t *testing.T, language string) verifier {
+// Python programs that call samples which are only functions.
+const (
+	callAPISample = `import sys; from api import verify
+headers = dict(zip(("webhook-id", "webhook-timestamp", "webhook-signature"), sys.argv[2:]))
+sys.exit(0 if verify(sys.argv[1], headers, sys.stdin.buffer.read()) else 1)`
+	callPOS = `import sys; from pos import genuine
+sys.exit(0 if genuine(*sys.argv[1:5], sys.stdin.buffer.read()) else 1)`
+)
+
+// verificationSamples are the samples by name: their languages in the guide, or where else they are.
+var verificationSamples = map[string]struct {
+	file         string
+	compile, run []string
+}{
+	"go":         {"main.go", []string{"go", "build", "-o", "main", "main.go"}, []string{"./main"}},
+	"python":     {"main.py", nil, []string{"python3", "main.py"}},
+	"javascript": {"main.js", nil, []string{"node", "main.js"}},
+	"java":       {"Verify.java", []string{"javac", "Verify.java"}, []string{"java", "Verify"}},
+	"bash":       {"main.sh", nil, []string{"bash", "main.sh"}},
+	"api":        {"api.py", nil, []string{"python3", "-c", callAPISample}},
+	"pos":        {"pos.py", nil, []string{"python3", "-c", callPOS}},
+}
+
+// textOf returns the text of a verification sample.
+func textOf(t *testing.T, name string) string {
 	t.Helper()
-	sample := map[string]struct {
-		file         string
-		compile, run []string
-	}{
-		"go":         {"main.go", []string{"go", "build", "-o", "main", "main.go"}, []string{"./main"}},
-		"python":     {"main.py", nil, []string{"python3", "main.py"}},
-		"javascript": {"main.js", nil, []string{"node", "main.js"}},
-		"java":       {"Verify.java", []string{"javac", "Verify.java"}, []string{"java", "Verify"}},
-		"bash":       {"main.sh", nil, []string{"bash", "main.sh"}},
-	}[language]
+	switch name {
+	case "api":
+		var document struct {
+			Tags []struct{ Name, Description string }
+		}
+		require.NoError(t, json.Unmarshal(web.OpenAPI(), &document))
+		for _, tag := range document.Tags {
+			if tag.Name == "Signatures" {
+				return sampleIn(t, tag.Description, "python")
+			}
+		}
+		require.Fail(t, "the document has no such tag")
+	case "pos":
+		text, err := os.ReadFile("../../deploy/examples/pos.py")
+		require.NoError(t, err)
+		return string(text)
+	}
+	return sampleOf(t, "signatures", name)
+}
+
+// newVerifier stores and compiles a sample once, for all its runs.
+func newVerifier(t *testing.T, name string) verifier {
+	t.Helper()
+	sample := verificationSamples[name]
 	if program := slices.Concat(sample.compile, sample.run)[0]; !installed(program) {
 		t.Skipf("%s is not on this machine", program)
 	}
 	v := verifier{t.TempDir(), sample.run}
-	require.NoError(t, os.WriteFile(filepath.Join(v.dir, sample.file), []byte(sampleOf(t, "signatures", language)),
-		0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(v.dir, sample.file), []byte(textOf(t, name)), 0o600))
 	if sample.compile != nil {
 		build := exec.CommandContext(t.Context(), sample.compile[0], sample.compile[1:]...)
 		build.Dir = v.dir
@@ -118,10 +162,10 @@ func (v verifier) run(t *testing.T, secret string, s webhook.Signature, body str
 }
 
 func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
-	for _, language := range []string{"go", "python", "javascript", "java", "bash"} {
-		t.Run(language, func(t *testing.T) {
+	for name := range verificationSamples {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := newVerifier(t, language)
+			v := newVerifier(t, name)
 			verify := func(secret string, id core.ID, at time.Time, signatures, body string) bool {
 				printed, genuine := v.run(t, secret, webhook.Signature{ID: id.String(),
 					Timestamp: strconv.FormatInt(at.Unix(), 10), Signatures: signatures}, body)
@@ -147,7 +191,21 @@ func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 				Signatures: signature}, body)
 			require.False(t, genuine, "no number")
 			require.NoFileExists(t, filepath.Join(v.dir, "executed"))
+			requireRejectsEmptyKey(t, v)
 		})
+	}
+}
+
+// requireRejectsEmptyKey checks that a receiver without a secret accepts no signature.
+func requireRejectsEmptyKey(t *testing.T, v verifier) {
+	t.Helper()
+	sent := webhook.Signature{ID: "a", Timestamp: strconv.FormatInt(time.Now().Unix(), 10)}
+	mac := hmac.New(sha256.New, nil)
+	mac.Write([]byte(sent.ID + "." + sent.Timestamp + ".{}"))
+	sent.Signatures = "v1, v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	for _, secret := range []string{"", "whsec_", "whsec_!"} { // lenient decoders drop the last character
+		_, genuine := v.run(t, secret, sent, "{}")
+		require.False(t, genuine, "%q", secret)
 	}
 }
 
