@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/store"
@@ -28,6 +30,30 @@ func allocated(do func()) int64 {
 
 // smallBodyElements is the allowance for the elements of a request with few elements.
 const smallBodyElements = 4 << 20
+
+// sharedData returns a file of real data, or "" where there is none.
+func sharedData(name string) string {
+	text, _ := os.ReadFile(filepath.Join("..", "..", "shared", "data", name))
+	return string(text)
+}
+
+// TestMemoryAllowsDocumentedBulkBodies checks the sizes that the guide to the configuration lists.
+func TestMemoryAllowsDocumentedBulkBodies(t *testing.T) {
+	for total, fits := range map[int64]struct{ texts, usual int64 }{ // in MiB
+		64: {5, 2}, 512: {40, 16}, 800: {64, 25}, 2048: {64, 64},
+	} {
+		share := limit.NewMemory(total << 20).NewReservation(limit.Large)
+		room := share.ClampDecoded(math.MaxInt64)
+		require.GreaterOrEqual(t, room, stored.Byte*fits.texts<<20, "%d MiB", total)
+		if fits.texts < 64 { // not the limit of SERVERY_MAX_BODY
+			require.Less(t, room, stored.Byte*(fits.texts+1)<<20, "%d MiB", total)
+		}
+		for _, name := range []string{"menu-max.json", "stores-california.json"} {
+			text := sharedData(name)
+			require.GreaterOrEqual(t, room*int64(len(text)), stored.Of([]byte(text))*fits.usual<<20, name)
+		}
+	}
+}
 
 // TestDecodedBodiesStayWithinTheirEstimatedMemory measures the memory of decoded bodies, also of bodies that are
 // designed to take much memory.
@@ -49,17 +75,13 @@ func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 		}
 		return b.String() + `"":` + value + after
 	}
-	real := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join("..", "..", "shared", "data", name)) // "": the path has none
-		return string(text)
-	}
 	for name, c := range map[string]struct {
 		body   string
 		cost   body.Cost
 		decode func([]byte)
 	}{
-		"largest menu":         {real("menu-max.json"), stored, menus},
-		"stores of California": {real("stores-california.json"), stored, stores},
+		"largest menu":         {sharedData("menu-max.json"), stored, menus},
+		"stores of California": {sharedData("stores-california.json"), stored, stores},
 		"names":                {named(`{"items":[],`, "0", `}`), stored, menus},
 		"names of an item":     {named(`{"items":[{"ref_id":"a",`, "0", `}]}`), stored, menus},
 		"tags":                 {named(`{"items":[{"ref_id":"a","tags":{`, `[""]`, `}}]}`), stored, menus},

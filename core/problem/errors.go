@@ -31,7 +31,8 @@ var errorTable = []Error{
 		"An order has moved on, another webhook has this event and URL, a job has not ended, or a limit is reached.",
 		"Read the object, then decide. `message` names the state and, for orders, the states that can follow."},
 	{core.TooLarge, http.StatusRequestEntityTooLarge, "The body is larger than the call accepts.",
-		"The body exceeds the limit before or after decompression. `message` states the limit in bytes.",
+		"The body exceeds the limit before or after decompression, and `message` states the limit in bytes. Or it " +
+			"needs more memory than the hub has for one body, and `message` says so.",
 		"Split the request. Stores and menus can be sent in parts."},
 	{core.UnsupportedMedia, http.StatusUnsupportedMediaType, "The body has a format that the hub does not read.",
 		"`Content-Type` is not JSON, its charset is not UTF-8, or `Content-Encoding` is not gzip.",
