@@ -65,16 +65,14 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	stored, err := s.Menus.Menu(c.UserContext(), caller.Business, scope.StoreID)
-	if err != nil {
-		return err
-	}
 	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
 	if err != nil {
 		return err
 	}
-	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
-	return respond(c, http.StatusOK, menu.ReadBack(scope, stored, view).WithEventNames(names))
+	return s.Menus.UseMenu(c.UserContext(), caller.Business, scope.StoreID, func(stored menu.Menu) error {
+		s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
+		return respond(c, http.StatusOK, menu.ReadBack(scope, stored, view).WithEventNames(names))
+	})
 }
 
 // getEffectiveMenu returns the menu that customers of a platform see at a store. If the client's entity tag is current,
@@ -102,18 +100,16 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
 		return c.SendStatus(http.StatusNotModified)
 	}
-	stored, err := s.Menus.Menu(c.UserContext(), caller.Business, versions.StoreID)
-	if err != nil {
-		return err
-	}
-	stored.Timings = timings
-	effective := menu.Effective(storeRef, stored, versions.Platform, stored.Blocked[versions.Platform.Name])
-	effective.Platform, effective.OrderingEnabled = platform, &versions.Open
-	body, err := effective.Encode()
-	if err != nil {
-		return err
-	}
-	return send(c, http.StatusOK, body)
+	return s.Menus.UseMenu(c.UserContext(), caller.Business, versions.StoreID, func(stored menu.Menu) error {
+		stored.Timings = timings
+		effective := menu.Effective(storeRef, stored, versions.Platform, stored.Blocked[versions.Platform.Name])
+		effective.Platform, effective.OrderingEnabled = platform, &versions.Open
+		body, err := effective.Encode()
+		if err != nil {
+			return err
+		}
+		return send(c, http.StatusOK, body)
+	})
 }
 
 // matches reports whether an If-None-Match header contains the tag, strong or weak, or *.

@@ -54,7 +54,9 @@ type Stores interface {
 // Menus reads menus and their revisions.
 type Menus interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
-	Menu(ctx context.Context, business core.BusinessID, store int64) (menu.Menu, error)
+	// UseMenu calls use with a menu. A large one is in memory until use returns, so that use must also encode what it
+	// responds.
+	UseMenu(ctx context.Context, business core.BusinessID, store int64, use func(menu.Menu) error) error
 	Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error)
 	Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error)
 	TimingGroups(ctx context.Context, business core.BusinessID) ([]menu.TimingGroup, error)

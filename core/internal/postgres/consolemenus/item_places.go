@@ -93,18 +93,16 @@ func (c Store) StoreOffers(ctx context.Context, business core.BusinessID,
 	if err != nil {
 		return nil, err
 	}
-	atStore, err := menus.New(c.db).Menu(ctx, business, store)
-	if err != nil {
-		return nil, err
-	}
 	offers := map[string]map[menu.Reason]int{}
-	for _, platform := range platforms {
-		counts := map[menu.Reason]int{}
-		for _, reason := range menu.Reasons(atStore, platform) {
-			counts[reason]++
+	return offers, menus.New(c.db).UseMenu(ctx, business, store, func(atStore menu.Menu) error {
+		for _, platform := range platforms {
+			counts := map[menu.Reason]int{}
+			for _, reason := range menu.Reasons(atStore, platform) {
+				counts[reason]++
+			}
+			delete(counts, menu.NotSold)
+			offers[platform.Name] = counts
 		}
-		delete(counts, menu.NotSold)
-		offers[platform.Name] = counts
-	}
-	return offers, nil
+		return nil
+	})
 }

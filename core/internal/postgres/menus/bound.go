@@ -2,6 +2,7 @@ package menus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much. A menu above largeMenu is
-// read while no other large one is. A menu above maxMenu is not read as a whole.
+// read and used while no other large one is. A menu above maxMenu is not read as a whole.
 const (
 	largeMenu = 16 << 20
 	maxMenu   = 128 << 20
@@ -21,6 +22,9 @@ const (
 
 // largeMenuWait bounds the wait for another large menu.
 const largeMenuWait = 10 * time.Second
+
+// errLarge reports that a menu turned out to be large.
+var errLarge = errors.New("the menu is large")
 
 // large lets one large menu be read at a time in this process.
 var large = largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
@@ -32,22 +36,26 @@ type largeMenus struct {
 	known   map[core.BusinessID]bool
 }
 
-// do reads the menu of a business. If it is known to be large, it first waits for another large one, outside any
-// transaction. It returns Unavailable if that takes too long.
-func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func() error) error {
+// do reads the menu of a business. The function must return errLarge if the menu has more than maxBytes. Before a
+// large one is read as a whole, do waits for another large one, outside any transaction. It returns Unavailable if that
+// takes too long.
+func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func(maxBytes int) error) error {
 	l.mu.Lock()
 	known := l.known[business]
 	l.mu.Unlock()
-	if known {
-		waiting, cancel := context.WithTimeout(ctx, largeMenuWait)
-		defer cancel()
-		if err := l.reading.Acquire(waiting, 1); err != nil {
-			return &core.Error{Code: core.Unavailable, Message: "other large menus are being read: resend the request",
-				RetryAfter: time.Second, Cause: err}
+	if !known {
+		if err := read(largeMenu); !errors.Is(err, errLarge) {
+			return err
 		}
-		defer l.reading.Release(1)
 	}
-	return read()
+	waiting, cancel := context.WithTimeout(ctx, largeMenuWait)
+	defer cancel()
+	if err := l.reading.Acquire(waiting, 1); err != nil {
+		return &core.Error{Code: core.Unavailable, Message: "other large menus are being read: resend the request",
+			RetryAfter: time.Second, Cause: err}
+	}
+	defer l.reading.Release(1)
+	return read(maxMenu)
 }
 
 // learn records the size of a menu, or of its part that was read before an error.
@@ -63,20 +71,23 @@ func (l *largeMenus) learn(business core.BusinessID, bytes int, complete bool) {
 }
 
 // menuBound counts the bytes of the rows of one menu.
-type menuBound struct{ bytes int }
+type menuBound struct{ bytes, max int }
 
 // admit counts a row, and reports whether it may be kept.
 func (b *menuBound) admit(row postgres.CopyRow) bool {
 	for _, column := range row {
 		b.bytes += len(column)
 	}
-	return b.bytes <= maxMenu
+	return b.bytes <= b.max
 }
 
-// err returns the error of a menu above the bound. Another attempt cannot correct it.
+// err returns the error of a menu above the bound. Above maxMenu, another attempt cannot correct it.
 func (b *menuBound) err() error {
-	if b.bytes <= maxMenu {
+	switch {
+	case b.bytes <= b.max:
 		return nil
+	case b.max < maxMenu:
+		return errLarge
 	}
 	return core.FinalError{Cause: &core.Error{Code: core.Invalid,
 		Message: fmt.Sprintf("the menu is larger than %d MiB: it cannot be read as a whole", maxMenu>>20)}}

@@ -15,7 +15,7 @@ import (
 
 func TestMenuAboveTheBoundIsNotRead(t *testing.T) {
 	piece := postgres.CopyRow{make([]byte, 1<<20), make([]byte, 1<<20)}
-	var b menuBound
+	b := menuBound{max: maxMenu}
 	for b.bytes < maxMenu {
 		require.True(t, b.admit(piece))
 	}
@@ -35,10 +35,16 @@ func TestLargeMenusAreReadOneAtATime(t *testing.T) {
 		}
 		l.learn(3, 10, false) // an error ended the reading
 		l.learn(4, 10, true)
-		hold, read := make(chan struct{}), func() error { return nil }
+		hold, attempts, read := make(chan struct{}), 0, func(int) error { return nil }
+		grown := func(maxBytes int) error {
+			if attempts++; maxBytes < maxMenu {
+				return errLarge
+			}
+			return nil
+		}
 		first := make(chan error, 1)
 		go func() {
-			first <- l.do(context.Background(), 2, func() error {
+			first <- l.do(context.Background(), 2, func(int) error {
 				<-hold
 				return nil
 			})
@@ -48,9 +54,13 @@ func TestLargeMenusAreReadOneAtATime(t *testing.T) {
 		require.NoError(t, l.do(t.Context(), 4, read), "nor one that is small now")
 		began := time.Now()
 		require.Equal(t, core.Unavailable, core.CodeOf(l.do(t.Context(), 3, read)))
-		require.Equal(t, largeMenuWait, time.Since(began))
+		require.Equal(t, core.Unavailable, core.CodeOf(l.do(t.Context(), 4, grown)), "it turns out to be large")
+		require.Equal(t, 2*largeMenuWait, time.Since(began))
+		require.Equal(t, 1, attempts)
 		close(hold)
 		require.NoError(t, <-first)
 		require.NoError(t, l.do(t.Context(), 3, read))
+		require.NoError(t, l.do(t.Context(), 4, grown))
+		require.Equal(t, 3, attempts)
 	})
 }

@@ -232,9 +232,9 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 
 func allRows() (string, []any) { return "true", nil }
 
-// menu reads a whole menu, starting with the records that take longest to decode. It returns an
-// Invalid FinalError if the menu is larger than maxMenu.
-func (l *MenuLoader) menu() (m menu.Menu, err error) {
+// menu reads a whole menu of at most maxBytes, starting with the records that take longest to decode. It returns
+// errLarge if the menu is larger, or an Invalid FinalError if maxBytes is maxMenu.
+func (l *MenuLoader) menu(maxBytes int) (m menu.Menu, err error) {
 	steps := []func() error{
 		func() error { return load(l, &m.Options, optionRecords, "true") },
 		func() error { return load(l, &m.Items, itemRecords, "true") },
@@ -245,7 +245,7 @@ func (l *MenuLoader) menu() (m menu.Menu, err error) {
 		func() error { return load(l, &m.Taxes, taxRecords, "true") },
 		func() error { return load(l, &m.Charges, chargeRecords, "true") },
 	}
-	l.decoding, l.bound = new(errgroup.Group), new(menuBound)
+	l.decoding, l.bound = new(errgroup.Group), &menuBound{max: maxBytes}
 	for _, step := range steps {
 		if err = step(); err != nil {
 			break

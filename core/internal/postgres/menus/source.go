@@ -73,8 +73,11 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 		if _, err := m.db.Bun().ExecContext(ctx, `SELECT begin_cache_epoch()`); err != nil {
 			return fmt.Errorf("beginning an epoch of caches: %w", err)
 		}
-		return large.do(ctx, business, func() error {
-			s, err = m.read(ctx, business, storeID, platform, m.load)
+		return large.do(ctx, business, func(maxBytes int) error {
+			load := func(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+				return m.load(ctx, tx, business, maxBytes)
+			}
+			s, err = m.read(ctx, business, storeID, platform, load)
 			return err
 		})
 	})
@@ -223,14 +226,15 @@ func (m *MenuSource) cached(ctx context.Context, tx bun.Conn, business core.Busi
 }
 
 // load returns the catalogue of a business with category timings, and caches it. It does not set whether a category is
-// open now.
-func (m *MenuSource) load(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+// open now. It returns errLarge if the catalogue has more than maxBytes.
+func (m *MenuSource) load(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	maxBytes int) (menu.Menu, error) {
 	version, epoch, err := catalogueVersion(ctx, tx, business)
 	if err != nil {
 		return menu.Menu{}, err
 	}
 	loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
-	read, err := loader.menu()
+	read, err := loader.menu(maxBytes)
 	if err != nil {
 		return read, err
 	}

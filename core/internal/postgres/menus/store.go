@@ -181,19 +181,33 @@ func (b *idBlock) next() int64 {
 	return b.last
 }
 
-// Menu returns a whole menu: the master catalogue and, with a store, the store's values.
+// Menu returns a whole menu: the master catalogue and, with a store, the store's values. Requests call UseMenu instead:
+// callers of Menu must be few, because a large menu remains in memory while they use it.
 func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) (full menu.Menu, err error) {
-	err = large.do(ctx, business, func() error {
-		return m.db.InTx(ctx, func(tx bun.Conn) error {
+	err = m.UseMenu(ctx, business, store, func(read menu.Menu) error {
+		full = read
+		return nil
+	})
+	return full, err
+}
+
+// UseMenu calls use with a whole menu, as Menu returns it. No other large menu is read until use returns.
+func (m Store) UseMenu(ctx context.Context, business core.BusinessID, store int64,
+	use func(menu.Menu) error) error {
+	return large.do(ctx, business, func(maxBytes int) (err error) {
+		var full menu.Menu
+		if err := m.db.InTx(ctx, func(tx bun.Conn) error {
 			if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 				return err
 			}
 			loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
-			full, err = loader.menu()
+			full, err = loader.menu(maxBytes)
 			return err
-		})
+		}); err != nil {
+			return err
+		}
+		return use(full)
 	})
-	return full, err
 }
 
 // Versions returns the versions that determine an effective menu. It accepts an alias of the

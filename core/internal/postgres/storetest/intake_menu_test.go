@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -317,4 +318,30 @@ func TestHugeMenuIsNotReadAsAWhole(t *testing.T) {
 	require.ErrorContains(t, err, "the menu is larger than 128 MiB")
 	require.ErrorAs(t, err, new(core.FinalError))
 	require.Equal(t, core.Invalid, core.CodeOf(err))
+}
+
+func TestLargeMenuIsUsedByOneReader(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, small := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	k.send("-1", counter)
+	small.send("-1", counter)
+	pgtest.Exec(t, db, `UPDATE catalogue_entities
+		SET record = jsonb_set(record::jsonb, '{description}', to_jsonb(repeat('x', 9 << 20)))::json
+		WHERE business_id = ?0 AND name IN ('naan', 'dal')`, k.business)
+	read, used := menus.New(db), 0
+	use := func(m menu.Menu) error {
+		used++
+		require.NotEmpty(t, m.Items)
+		return nil
+	}
+	require.NoError(t, read.UseMenu(t.Context(), k.business, 0, func(menu.Menu) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.Equal(t, core.Unavailable, core.CodeOf(read.UseMenu(ctx, k.business, 0, use)))
+		require.Zero(t, used)
+		return read.UseMenu(t.Context(), small.business, 0, use)
+	}), "the first read")
+	require.Equal(t, 1, used, "the small one")
+	require.NoError(t, read.UseMenu(t.Context(), k.business, 0, use))
+	require.Equal(t, 2, used)
 }

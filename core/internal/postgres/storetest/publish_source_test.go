@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
@@ -37,6 +39,18 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 	}
 	pgtest.Exec(t, p.db, `DELETE FROM cache_epochs`)
 	require.Equal(t, fresh, read(p, "s1"), "a server that lost transactions may use the version again")
+}
+
+func TestMenuSourceReadsALargeMenu(t *testing.T) {
+	p := newPublishHarness(t)
+	pgtest.Exec(t, p.db, `UPDATE catalogue_entities
+		SET record = jsonb_set(record::jsonb, '{description}', to_jsonb(repeat('x', 17 << 20)))::json
+		WHERE business_id = ?0 AND name = 'rice'`, p.business)
+	s, err := menus.NewMenuSource(p.db).Read(t.Context(), p.business, p.storeID("s2"), "a")
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(s.Menu.Items, func(item menu.Item) bool {
+		return item.Description != nil && len(*item.Description) == 17<<20
+	}))
 }
 
 // statementBlocker blocks the first statement that contains a text.
