@@ -19,7 +19,8 @@ CREATE TABLE calls (
     retried_at   timestamptz,              -- when it was last queued again after it had ended; null: never
     finished_at  timestamptz,
     outcome_deadline timestamptz,          -- of a pending one: when its outcome is overdue; null: of an action
-    trace        text                      -- traceparent; null: none
+    trace        text,                     -- traceparent; null: none
+    request_digest bytea                   -- of an inbound request, to find repeats; null: none, or done
 ) WITH (fillfactor = 80);
 CREATE INDEX calls_of_stores ON calls (business_id, ordering_key, sequence) WHERE order_id = 0;
 CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';

@@ -3,12 +3,14 @@
 package messages
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,8 +29,16 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
+// maxWaiting bounds the requests about one order that wait. Their content is fetched one by one.
+const maxWaiting = 200
+
+// errFull reports that a request was not stored.
+var errFull = &core.Error{Code: core.Unavailable, RetryAfter: time.Minute,
+	Message: fmt.Sprintf("%d requests about this order wait until their content is fetched: resend this one later",
+		maxWaiting)}
+
 // Add queues the fetch of a request's content, unless the same request waits. A fetch under way may have read older
-// content, so the request that it handles does not count.
+// content, so the request that it handles does not count. It returns Unavailable if maxWaiting others wait.
 func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID string) error {
 	in.Nonce = relay.Nonce{}
 	call, err := s.Call(in, relay.InboundFetchPayload{PlatformOrderID: platformOrderID})
@@ -36,7 +46,7 @@ func (s Store) Add(ctx context.Context, in relay.InboundRequest, platformOrderID
 		return err
 	}
 	err = outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		waits, err := s.waits(ctx, tx, call, in)
+		waits, err := waits(ctx, tx, call)
 		if err != nil || waits {
 			return err
 		}
@@ -53,7 +63,7 @@ func (s Store) Call(in relay.InboundRequest, payload relay.InboundFetchPayload) 
 	now := s.db.Clock().Now()
 	payload.PlatformOrderID = postgres.CleanText(payload.PlatformOrderID)
 	call = outbox.Call{Business: in.Business, ID: core.NewID(now), Kind: relay.InboundFetch, Platform: in.Platform,
-		Actor: "platform:" + in.Platform, At: now}
+		Actor: "platform:" + in.Platform, At: now, Digest: digest(in)}
 	call.OrderingKey = relay.InboundKey(in.Platform, payload.PlatformOrderID)
 	if payload.PlatformOrderID == "" {
 		call.OrderingKey = relay.InboundKey(in.Platform, "/"+call.ID.String())
@@ -69,11 +79,23 @@ func (s Store) Call(in relay.InboundRequest, payload relay.InboundFetchPayload) 
 	return call, nil
 }
 
-// waits reports whether the same request already waits. Its headers do not count, because a repeat has another date and
-// signature. It locks the ordering key in a separate statement, so that the next one sees what that waited for.
-func (s Store) waits(ctx context.Context, tx bun.Conn, call outbox.Call, in relay.InboundRequest) (bool, error) {
+// digest returns the digest of what a request and its repeats have in common. Its headers do not count, because a
+// repeat has another date and signature.
+func digest(in relay.InboundRequest) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d\n", in.Kind, len(in.Query))
+	for _, name := range slices.Sorted(maps.Keys(in.Query)) {
+		fmt.Fprintf(h, "%q %q\n", name, in.Query[name])
+	}
+	h.Write(in.Body)
+	return h.Sum(nil)
+}
+
+// waits reports whether the same request already waits. It reads only the digests, because the requests are large. It
+// locks the ordering key in a separate statement, so that the next one sees what that waited for.
+func waits(ctx context.Context, tx bun.Conn, call outbox.Call) (repeated bool, err error) {
 	var running int
-	err := tx.QueryRowContext(ctx, `SELECT (owner IS NOT NULL)::int FROM call_queue
+	err = tx.QueryRowContext(ctx, `SELECT (owner IS NOT NULL)::int FROM call_queue
 		WHERE business_id = ? AND ordering_key = ? FOR UPDATE`, call.Business, call.OrderingKey).Scan(&running)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -81,21 +103,15 @@ func (s Store) waits(ctx context.Context, tx bun.Conn, call outbox.Call, in rela
 	if err != nil {
 		return false, err
 	}
-	var payloads []string
-	if err := tx.NewRaw(`SELECT payload FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting'
-		ORDER BY sequence OFFSET ?`, call.Business, call.OrderingKey, running).Scan(ctx, &payloads); err != nil {
-		return false, err
+	var waiting int
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(bool_or(request_digest = ?2), false), count(*) FROM (
+			SELECT request_digest FROM calls WHERE business_id = ?0 AND ordering_key = ?1 AND state = 'waiting'
+			ORDER BY sequence OFFSET ?3 LIMIT ?4
+		) earlier`, call.Business, call.OrderingKey, call.Digest, running, maxWaiting).Scan(&repeated, &waiting)
+	if err == nil && !repeated && waiting == maxWaiting {
+		err = errFull
 	}
-	for _, payload := range payloads {
-		earlier, err := s.Request(relay.Call{Payload: []byte(payload)})
-		if err != nil {
-			return false, err
-		}
-		if earlier.Kind == in.Kind && bytes.Equal(earlier.Body, in.Body) && maps.Equal(earlier.Query, in.Query) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return repeated, err
 }
 
 // Request returns the request of a call.
@@ -121,8 +137,8 @@ func Ended(ctx context.Context, tx bun.Conn, ended []calls.Ended) ([]core.Event,
 			continue
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE calls SET payload = (payload::jsonb - 'request')::text WHERE business_id = ? AND id = ?`,
-			call.Business, call.ID); err != nil {
+			`UPDATE calls SET payload = (payload::jsonb - 'request')::text, request_digest = NULL
+				WHERE business_id = ? AND id = ?`, call.Business, call.ID); err != nil {
 			return nil, fmt.Errorf("removing the request of a call: %w", err)
 		}
 	}

@@ -30,6 +30,7 @@ type Call struct {
 	Actor       string
 	At          time.Time
 	Trace       core.Trace // "" means the trace of the context
+	Digest      []byte     // of an inbound request, to find repeats; nil: none
 }
 
 // QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in sorted
@@ -46,7 +47,12 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n),
 		core.TraceFromContext(ctx)
+	var digests [][]byte // up to the last call that has one: the statement adds nulls
 	for i, c := range calls {
+		if c.Digest != nil {
+			digests = append(digests, make([][]byte, i-len(digests))...)
+			digests = append(digests, c.Digest)
+		}
 		businesses[i], orders[i] = int64(c.Business), c.Order
 		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
@@ -55,7 +61,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
 		"ordering_keys": postgres.Array(keys), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
 		"orders": postgres.Array(orders), "payloads": postgres.Array(payloads), "actors": postgres.Array(actors),
-		"traces": postgres.Array(traces),
+		"traces": postgres.Array(traces), "digests": postgres.Array(digests),
 	})); err != nil {
 		return fmt.Errorf("queueing calls: %w", err)
 	}

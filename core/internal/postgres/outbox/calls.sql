@@ -28,9 +28,23 @@ ON CONFLICT (business_id, ordering_key) DO UPDATE
 SET version = queued.version + 1, received_at = excluded.received_at
 
 -- name: insert_calls
--- Stores calls in the given order, which numbers them.
-INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor, state, created_at, trace)
-SELECT business, id, ordering_key, kind, platform, order_id, payload, actor, 'waiting', ?now, nullif(trace, '')
+-- Stores calls in the given order, which numbers them. The list of digests may be shorter.
+INSERT INTO calls (
+    business_id, id, ordering_key, kind, platform, order_id, payload, actor, state, created_at, trace, request_digest
+)
+SELECT
+    business,
+    id,
+    ordering_key,
+    kind,
+    platform,
+    order_id,
+    payload,
+    actor,
+    'waiting',
+    ?now,
+    nullif(trace, ''),
+    digest
 FROM unnest(
     ?businesses::bigint[],
     ?ids::uuid[],
@@ -40,6 +54,7 @@ FROM unnest(
     ?orders::bigint[],
     ?payloads::text[],
     ?actors::text[],
-    ?traces::text[]
-) WITH ORDINALITY AS call (business, id, ordering_key, kind, platform, order_id, payload, actor, trace, n)
+    ?traces::text[],
+    ?digests::bytea[]
+) WITH ORDINALITY AS call (business, id, ordering_key, kind, platform, order_id, payload, actor, trace, digest, n)
 ORDER BY n

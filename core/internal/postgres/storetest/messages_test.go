@@ -9,7 +9,9 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/messages"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -61,4 +63,59 @@ func TestStoredRequestOutlivesTheReplicaThatFetchesIt(t *testing.T) {
 	}
 	clock.Advance(31 * time.Second) // the first replica was killed
 	require.Equal(t, first, claim())
+}
+
+// linked returns a request with only a link, and a function that counts those of the order L-1 that wait.
+func linked(t *testing.T, clock core.Clock, db *postgres.DB) (in relay.InboundRequest, waiting func() int) {
+	t.Helper()
+	in = relay.InboundRequest{Caller: relay.Caller{Business: hubtest.Business(t, db).ID, Platform: "linked"},
+		Kind: "events", Query: map[string]string{"a": "1"}, ReceivedAt: clock.Now()}
+	return in, func() (n int) {
+		pgtest.Row(t, db, &n, `SELECT count(*) FROM calls WHERE ordering_key = ?0 AND state = 'waiting'`,
+			relay.InboundKey("linked", "L-1"))
+		return n
+	}
+}
+
+func TestRepeatIsFoundWithoutReadingWaitingRequests(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	store := messages.New(db)
+	in, waiting := linked(t, clock, db)
+	differing := []relay.InboundRequest{in, in, in, in}
+	differing[1].Kind = "orders"
+	differing[2].Body = []byte("1")
+	differing[3].Query = map[string]string{"a": "1", "b": ""}
+	for _, request := range differing {
+		require.NoError(t, store.Add(t.Context(), request, "L-1"))
+	}
+	pgtest.Exec(t, db, `UPDATE calls SET payload = 'unreadable' WHERE ordering_key = ?0`,
+		relay.InboundKey("linked", "L-1"))
+	for _, request := range differing {
+		require.NoError(t, store.Add(t.Context(), request, "L-1"))
+	}
+	require.Equal(t, len(differing), waiting())
+}
+
+func TestWaitingRequestsOfOneOrderAreBounded(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	store := messages.New(db)
+	in, waiting := linked(t, clock, db)
+	require.NoError(t, store.Add(t.Context(), in, "L-1"))
+	pgtest.Exec(t, db, `INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor,
+			state, created_at)
+		SELECT business_id, gen_random_uuid(), ordering_key, kind, platform, order_id, payload, actor, state, created_at
+		FROM calls, generate_series(2, 200) WHERE ordering_key = ?0`, relay.InboundKey("linked", "L-1"))
+	other := in
+	other.Body = []byte("other")
+	err := store.Add(t.Context(), other, "L-1")
+	require.Equal(t, core.Unavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "200 requests about this order wait")
+	require.NoError(t, store.Add(t.Context(), in, "L-1"), "a repeat of one that waits")
+	require.NoError(t, store.Add(t.Context(), other, "L-2"), "another order")
+	require.Equal(t, 200, waiting())
+	pgtest.Exec(t, db, `UPDATE calls SET state = 'done' WHERE request_digest IS NULL`)
+	require.NoError(t, store.Add(t.Context(), other, "L-1"))
+	require.Equal(t, 2, waiting())
 }
