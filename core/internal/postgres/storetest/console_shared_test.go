@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/consolelists"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
 )
 
 func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
@@ -58,4 +61,50 @@ func TestSearchReadsOneMoreHitThanIsShown(t *testing.T) {
 	hits, err := consoleview.New(db).Search(t.Context(), []core.BusinessID{business}, "pos.example")
 	require.NoError(t, err)
 	require.Len(t, hits, console.HitsShown+1)
+}
+
+func TestSearchFindsUUIDsOfOtherSystems(t *testing.T) {
+	db := hubtest.Database(t, clocktest.New())
+	k := newMenuHarness(t, db, "US")
+	k.store("s1")
+	ids := make([]string, 6)
+	for n := range ids {
+		ids[n] = core.NewID(db.Clock().Now().Add(time.Duration(n) * time.Second)).String()
+	}
+	k.store(ids[0])
+	k.send("-1", fmt.Sprintf(`{"items":[{"ref_id":"curry","title":"Curry","price":1},
+		{"ref_id":%q,"title":"Rice","price":1}]}`, ids[1]))
+	k.send("s1", `{"items":[{"ref_id":"curry","price":5}]}`)
+	hexadecimal := strings.ReplaceAll(ids[2], "-", "")
+	_, failures := pgtest.PlaceBatch(t.Context(), newIntake(t, db), k.arrival(hexadecimal, "web", oneCurry, ""))
+	require.NoError(t, failures[0])
+	pgtest.Exec(t, db, `UPDATE orders SET reference = ? WHERE business_id = ?`, ids[3], k.business)
+	require.NoError(t, orders.New(db).RecordRejected(t.Context(), order.Rejection{Business: k.business,
+		Platform: "web", PlatformOrderID: ids[4], Store: ids[5]}))
+	for text, kind := range map[string]string{ids[0]: "store", ids[1]: "item", hexadecimal: "order", ids[3]: "order",
+		ids[4]: "refused", ids[5]: "refused at"} {
+		hits, err := consoleview.New(db).Search(t.Context(), []core.BusinessID{k.business}, text)
+		require.NoError(t, err)
+		require.Len(t, hits, 1, kind)
+		require.Equal(t, kind, hits[0].Kind)
+	}
+}
+
+func TestSearchReturnsAnOrderFoundTwiceOnce(t *testing.T) {
+	db := hubtest.Database(t, clocktest.New())
+	k := newMenuHarness(t, db, "US")
+	k.store("s1")
+	k.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)
+	k.send("s1", `{"items":[{"ref_id":"curry","price":5}]}`)
+	receipts, failures := pgtest.PlaceBatch(t.Context(), newIntake(t, db), k.arrival("A-1", "web", oneCurry, ""))
+	require.NoError(t, failures[0])
+	call := core.NewID(db.Clock().Now())
+	pgtest.Exec(t, db, `INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor,
+		state, created_at) VALUES (?, ?, 'order:1', 'order_status', 'web', ?, '{}', 'hub', 'done', now())`, k.business,
+		call, receipts[0].OrderID)
+	pgtest.Exec(t, db, `UPDATE orders SET reference = ? WHERE business_id = ?`, call, k.business)
+	hits, err := consoleview.New(db).Search(t.Context(), []core.BusinessID{k.business}, call.String())
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+	require.Equal(t, []string{"order", fmt.Sprint(receipts[0].OrderID)}, []string{hits[0].Kind, hits[0].ID})
 }
