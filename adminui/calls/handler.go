@@ -120,14 +120,19 @@ func callLink(v *shell.PageContext, call console.CallRow) string {
 	return v.Link("calls/" + call.ID.String() + "/")
 }
 
-// stateCell shows the state of a call.
+// stateCell shows the state of a call, and whether it waits for an earlier one.
 func stateCell(call console.CallRow, state ui.State) ui.Cell {
+	label := call.State
 	for _, o := range stateOptions {
 		if o.Value == call.State {
-			return ui.StateCell(state, o.Label)
+			label = o.Label
 		}
 	}
-	return ui.StateCell(state, call.State)
+	cell := ui.StateCell(state, label)
+	if call.EarlierWaits {
+		cell.Note = text.CallEarlierNote
+	}
+	return cell
 }
 
 // subjectCell links the order or the store of a call.

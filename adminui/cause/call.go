@@ -129,6 +129,9 @@ func Call(c console.Call, zone *time.Location) ui.Cause {
 	case relay.Pending:
 		return ui.Cause{State: ui.Wait, Text: text.CallPending, Detail: LocalTimes(c.Message, zone)}
 	}
+	if c.EarlierWaits {
+		return ui.Cause{State: ui.Held, Text: text.CallEarlier, Detail: text.RemedyEarlier}
+	}
 	if c.Message != "" {
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message, zone))}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -32,4 +34,16 @@ func TestWaitingDeliveryShowsItsReason(t *testing.T) {
 	notSent.WebhookOff = false
 	require.Equal(t, "Not sent.", Delivery(notSent, time.UTC).Text)
 	require.Empty(t, WaitingNote(webhook.DeliveryRecord{State: webhook.Pending}))
+}
+
+func TestOrderShowsTheCallThatOthersWaitFor(t *testing.T) {
+	waiting := console.Call{Kind: "rider_status", State: "waiting", Platform: "tasty-eats"}
+	first, later := waiting, waiting
+	first.Payload, first.Message = []byte(`{"status":"AT-STORE"}`), "the plugin is not running"
+	later.EarlierWaits = true
+	causes := callCauses([]console.Call{first, later, later, later}, time.UTC)
+	require.Len(t, causes, 1)
+	require.Contains(t, causes[0].Text, "At the store")
+	require.Equal(t, ui.Cause{State: ui.Held, Text: "Waiting: an earlier call about the same order or store must end " +
+		"first.", Detail: "It is sent as soon as the earlier call has ended."}, Call(later, time.UTC))
 }

@@ -20,7 +20,9 @@ type Call struct {
 	CreatedAt  time.Time
 	FinishedAt time.Time // zero before it finishes
 	NextAt     time.Time // of the next attempt; zero if none is due
-	Attempts   []CallAttempt
+	// An earlier call about the same order or store must end before this one is sent.
+	EarlierWaits bool
+	Attempts     []CallAttempt
 }
 
 // CallAttempt is one attempt of a call. Secrets are masked.

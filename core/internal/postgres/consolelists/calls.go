@@ -126,7 +126,7 @@ func (c Store) calls(ctx context.Context, business core.BusinessID, query string
 // callColumns returns the scan destinations of call_columns.
 func callColumns(c *console.Call) []any {
 	return []any{&c.ID, &c.Kind, &c.Platform, &c.Payload, &c.Actor, &c.State, &c.Message, &c.Result, &c.CreatedAt,
-		postgres.OrZero(&c.FinishedAt), postgres.OrZero(&c.NextAt)}
+		postgres.OrZero(&c.FinishedAt), postgres.OrZero(&c.NextAt), &c.EarlierWaits}
 }
 
 func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {

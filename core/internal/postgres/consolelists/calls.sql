@@ -6,17 +6,43 @@ call.platform,
 call.payload,
 call.actor,
 call.state,
-CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE call.message END,
+CASE
+    WHEN call.state <> 'waiting' THEN call.message
+    WHEN queued.earlier_waits THEN ''
+    ELSE coalesce(queued.note, '')
+END,
 call.result,
 call.created_at,
 call.finished_at,
-CASE WHEN call.state = 'waiting' AND queued.attempts > 0 THEN queued.due_at END
+CASE WHEN NOT queued.earlier_waits AND queued.attempts > 0 THEN queued.due_at END,
+coalesce(queued.earlier_waits, false)
+
+-- name: queued_row
+-- Joins the row queued to a waiting row call. The queue describes only the first waiting call of an ordering key.
+LEFT JOIN LATERAL (
+    SELECT
+        queue.note,
+        queue.attempts,
+        queue.due_at,
+        EXISTS (
+            SELECT
+            FROM calls earlier
+            WHERE earlier.business_id = call.business_id
+                AND earlier.ordering_key = call.ordering_key
+                AND earlier.sequence < call.sequence
+                AND earlier.state = 'waiting'
+        ) AS earlier_waits
+    FROM call_queue queue
+    WHERE call.state = 'waiting'
+        AND queue.business_id = call.business_id
+        AND queue.ordering_key = call.ordering_key
+) queued ON true
 
 -- name: calls_of_order
 -- The calls about an order, and its rider location if sending it failed.
 SELECT ?columns
 FROM calls call
-LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+-- include: queued_row
 WHERE call.business_id = ?business AND call.order_id = ?order
 UNION ALL
 SELECT
@@ -30,7 +56,8 @@ SELECT
     '',
     queued.received_at,
     NULL,
-    CASE WHEN queued.available_at < 'infinity' THEN queued.due_at END
+    CASE WHEN queued.available_at < 'infinity' THEN queued.due_at END,
+    false
 FROM call_queue queued
 WHERE queued.business_id = ?business AND queued.ordering_key = ?location AND queued.note <> ''
 ORDER BY 9, 1
@@ -52,7 +79,7 @@ FROM (
     ORDER BY ?order
     LIMIT ?limit
 ) call
-LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+-- include: queued_row
 LEFT JOIN LATERAL (
     SELECT n, status, url
     FROM call_attempts
@@ -73,6 +100,6 @@ CROSS JOIN LATERAL (
     ORDER BY sequence DESC
     LIMIT ?limit
 ) call
-LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+-- include: queued_row
 WHERE platform.business_id = ?business
 ORDER BY 9, 1
