@@ -59,7 +59,7 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 	var rows []struct {
 		GridRow
 		Reasons map[string]console.PlaceReason `bun:"reasons"`
-		OpensIn *int64                         `bun:"opens_in"` // minutes
+		OpensAt *int64                         `bun:"opens_at"` // see localMinute
 		Key     int64                          `bun:"key"`
 		Counts  map[console.PlaceReason]int    `bun:"counts"`
 	}
@@ -68,12 +68,14 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 	if read.stores, read.facts, err = c.unsold(ctx, business); err != nil {
 		return grid, err
 	}
-	minute, args := localMinute(f.Local), read.args()
+	args := read.args()
+	offset, offsetEnds, nextOffset := zoneOffsets(f.Local)
 	maps.Copy(args, postgres.Args{
 		"place_reason": placeReason, "platform": f.Platform, "reason": f.Reason,
 		"rejected": console.PlaceMenuRejected,
 		"reasons":  postgres.Array(f.Reason.Reasons()), "sort": f.Sort,
-		"minute": minute, "now": f.Local, "problems": postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
+		"minute": localMinute(f.Local), "offset": offset, "offset_ends": offsetEnds, "next_offset": nextOffset,
+		"problems":  postgres.Array(reasonsWhere(console.PlaceReason.Problem)),
 		"warnings":  postgres.Array(reasonsWhere(console.PlaceReason.Warning)),
 		"after_key": f.After.Key, "after_ref": f.After.RefID, "limit": f.Limit,
 	})
@@ -95,8 +97,8 @@ func (c Store) Grid(ctx context.Context, business core.BusinessID,
 			return grid, err
 		}
 		at.Reasons, at.Cursor = r.Reasons, console.GridCursor{Key: r.Key, RefID: r.RefID}
-		if r.OpensIn != nil {
-			at.OpensAt = atLocalMinute(minute+*r.OpensIn, f.Local.Location())
+		if r.OpensAt != nil {
+			at.OpensAt = atLocalMinute(*r.OpensAt, f.Local.Location())
 		}
 		grid.Stores = append(grid.Stores, at)
 	}
@@ -118,6 +120,17 @@ func reasonsWhere(has func(console.PlaceReason) bool) []string {
 func localMinute(local time.Time) int64 {
 	year, month, day := local.Date()
 	return time.Date(year, month, day, local.Hour(), local.Minute(), 0, 0, time.UTC).Unix() / 60
+}
+
+// zoneOffsets returns the offset from UTC of a local time and the next one, in seconds, and when it changes. PostgreSQL
+// may not know the zone.
+func zoneOffsets(local time.Time) (offset int, ends time.Time, next int) {
+	_, offset = local.Zone()
+	if _, ends = local.ZoneBounds(); ends.IsZero() {
+		return offset, local, offset
+	}
+	_, next = ends.Zone()
+	return offset, ends, next
 }
 
 // atLocalMinute is the inverse of localMinute.

@@ -162,11 +162,15 @@ place AS MATERIALIZED (
         ?platform = '' OR platform.name = ?platform AS selected,
         ?place_reason AS reason,
         publication.state = 'failed' AS menu_rejected,
+        -- The minute of the next opening, numbered as localMinute does. It is the same whenever it is read.
         CASE
-            WHEN switch.store_id IS NOT NULL THEN extract(epoch FROM switch.turn_on_at - ?now)::bigint / 60
-            WHEN report.store_id IS NOT NULL THEN extract(epoch FROM report.until_at - ?now)::bigint / 60
-            WHEN NOT store.open THEN store.opens_in
-        END AS opens_in
+            WHEN switch.store_id IS NOT NULL OR report.store_id IS NOT NULL THEN (
+                SELECT (extract(epoch FROM ends_at)::bigint
+                    + CASE WHEN ends_at < ?offset_ends THEN ?offset ELSE ?next_offset END) / 60
+                FROM (SELECT CASE WHEN switch.store_id IS NOT NULL THEN switch.turn_on_at ELSE report.until_at END
+                    AS ends_at) timer)
+            WHEN NOT store.open THEN ?minute + store.opens_in
+        END AS opens_at
     FROM example store
     CROSS JOIN platform
     ?place_joins
@@ -175,11 +179,11 @@ place AS MATERIALIZED (
 ranked AS MATERIALIZED (
     SELECT
         kind,
-        min(opens_in) FILTER (WHERE selected) AS opens_in,
+        min(opens_at) FILTER (WHERE selected) AS opens_at,
         jsonb_object_agg(platform, reason) AS reasons,
         CASE ?sort
             WHEN 'ref' THEN 0
-            WHEN 'opens' THEN coalesce(?minute + min(opens_in) FILTER (WHERE selected), 1::bigint << 40)
+            WHEN 'opens' THEN coalesce(min(opens_at) FILTER (WHERE selected), 1::bigint << 40)
             ELSE CASE
                 WHEN bool_or(reason = ANY (?problems::text[])) FILTER (WHERE selected)
                     OR bool_and(reason = 'store_unlisted') FILTER (WHERE selected) THEN 0
@@ -214,7 +218,7 @@ counts AS (
     SELECT '', count(*)
     FROM store
 )
-SELECT ?columns, found.reasons, found.opens_in, found.key, found.counts
+SELECT ?columns, found.reasons, found.opens_at, found.key, found.counts
 FROM (
     SELECT page.*, (SELECT jsonb_object_agg(reason, stores) FROM counts) AS counts
     FROM (SELECT) one
