@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/internal/postgres/revisions"
 	"github.com/servery-hub/servery/core/menu"
-	"github.com/servery-hub/servery/core/publish"
 )
 
 // ListItems returns items of the master catalogue, sorted by ref_id.
@@ -103,52 +101,19 @@ func (c Store) itemCategories(ctx context.Context, business core.BusinessID, det
 	return err
 }
 
-// Bounds of an item's rejections: the menus that are searched, and the different messages.
-const (
-	menusRead       = 1000
-	rejectionsShown = 20
-)
+// rejectionsShown bounds the different messages of a platform that are shown for an item, the latest first.
+const rejectionsShown = 20
 
 // itemRejections returns the problems that platforms reported for an item in accepted menus,
 // one per platform and message.
 func (c Store) itemRejections(ctx context.Context, business core.BusinessID,
-	refID string) (list []console.ItemRejection, err error) {
+	refID string) ([]console.ItemRejection, error) {
 	quoted, err := json.Marshal(refID) // as it appears in problems
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.db.Tenant(business).QueryContext(ctx,
-		`SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
-			ORDER BY platform, settled_at DESC LIMIT ?2`,
-		business, postgres.ContainsPattern(string(quoted)), menusRead)
-	if err != nil {
-		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var platform string
-		var raw []byte
-		if err := rows.Scan(&platform, &raw); err != nil {
-			return nil, fmt.Errorf("reading where the item was rejected: %w", err)
-		}
-		var problems []publish.Problem
-		if err := json.Unmarshal(raw, &problems); err != nil {
-			return nil, fmt.Errorf("reading a stored publication: %w", err)
-		}
-		for _, problem := range problems {
-			if problem.Entity != "item" || problem.RefID != refID {
-				continue
-			}
-			at := slices.IndexFunc(list, func(r console.ItemRejection) bool {
-				return r.Platform == platform && r.Message == problem.Message
-			})
-			if at < 0 && len(list) < rejectionsShown {
-				at, list = len(list), append(list, console.ItemRejection{Platform: platform, Message: problem.Message})
-			}
-			if at >= 0 {
-				list[at].Stores++
-			}
-		}
-	}
-	return list, rows.Err()
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading where the item was rejected",
+		func(r *console.ItemRejection) []any { return []any{&r.Platform, &r.Message, &r.Stores} },
+		bun.SafeQuery(queries.With("item_rejections", postgres.Args{"business": business, "ref": refID,
+			"pattern": postgres.ContainsPattern(string(quoted)), "limit": rejectionsShown})))
 }

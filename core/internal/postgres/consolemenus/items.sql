@@ -54,3 +54,27 @@ item.name IN (
         AND (?store = '' OR store.ref_id = ?store)
         AND problem ->> 'entity' = 'item'
 )
+
+-- name: item_rejections
+-- The messages of each platform about an item in accepted menus, with the number of stores, the latest first.
+SELECT platform, message, stores
+FROM (
+    SELECT
+        publication.platform,
+        problem ->> 'message' AS message,
+        count(DISTINCT publication.store_id) AS stores,
+        row_number() OVER (
+            PARTITION BY publication.platform
+            ORDER BY max(publication.settled_at) DESC, problem ->> 'message'
+        ) AS n
+    FROM publications publication
+    CROSS JOIN LATERAL jsonb_array_elements(publication.problems::jsonb) problem
+    WHERE publication.business_id = ?business
+        AND publication.state = 'published'
+        AND publication.problems LIKE ?pattern
+        AND problem ->> 'entity' = 'item'
+        AND problem ->> 'ref_id' = ?ref
+    GROUP BY publication.platform, problem ->> 'message'
+) message
+WHERE n <= ?limit
+ORDER BY platform, n
