@@ -1,6 +1,7 @@
 package adminui_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 )
 
 // hiddenOf returns the hidden fields of the last form of a page, with a reason.
@@ -85,6 +87,32 @@ func TestOutdatedMonitoringRulesAreSavedOnConfirmation(t *testing.T) {
 	response, _ = postForm(t, client, at, at+"watching/", form)
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Len(t, f.done, 1)
+}
+
+func TestOutdatedUserFormDoesNotRestoreAccess(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	vera := &f.users[1]
+	at := fmt.Sprintf("%s%s%d/", base, shell.UsersPath, vera.ID)
+	_, page := getPage(t, client, at)
+	seen := func() string {
+		found := regexp.MustCompile(`name="seen" value="([^"]+)"`).FindStringSubmatch(page)
+		require.NotNil(t, found)
+		return html.UnescapeString(found[1])
+	}
+	form := url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]}, "seen": {seen()}, "role": {"support"},
+		"businesses": {"7"}, "allowed": {text.Yes}, "why": {"as agreed by phone"}}
+	vera.DisabledAt = noon // by another admin
+	response, page := postForm(t, client, at, at, form)
+	require.Equal(t, http.StatusConflict, response.StatusCode)
+	require.Contains(t, page, text.ProblemUserChanged)
+	require.Contains(t, page, `value="as agreed by phone"`)
+	require.Equal(t, []any{access.Viewer, noon}, []any{vera.Role, vera.DisabledAt})
+	form.Set("seen", seen())
+	response, _ = postForm(t, client, at, at, form)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, []any{access.Support, true}, []any{vera.Role, vera.DisabledAt.IsZero()})
 }
 
 func TestSendingTodaysOrdersExpectsTheNumberShown(t *testing.T) {

@@ -21,8 +21,9 @@ var problems = map[*core.Error]string{
 	access.ErrPassword:        format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
 	access.ErrEmail:           text.ProblemEmail,
 	access.ErrRole:            text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
-	access.ErrUsername: text.ProblemUsername,
-	access.ErrScope:    text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
+	access.ErrUserChanged: text.ProblemUserChanged,
+	access.ErrUsername:    text.ProblemUsername,
+	access.ErrScope:       text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }
 
 // Problem returns the status and the message of an error. It logs errors of the hub, and their message contains the

@@ -161,6 +161,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Created, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
 	head := shell.Head{Title: u.Email, Parent: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
 		{Label: text.ChangeUser, Action: here, ReasonLabel: text.Why,
+			Hidden: []ui.Option{{Label: "seen", Value: u.AccessVersion()}},
 			Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
 				{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(grantText(u), text.GrantsAll)},
 				{Name: "allowed", Label: text.SignInAllowed, Value: allowed,
@@ -180,7 +181,7 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	if err == nil {
 		err = p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.UserUpdate{
 			Role: access.Role(shell.Field(c, "role")), Businesses: businesses,
-			Disabled: shell.Field(c, "allowed") == text.No,
+			Disabled: shell.Field(c, "allowed") == text.No, Seen: shell.Field(c, "seen"),
 		}, shell.Field(c, "why"))
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/mail"
 	"slices"
 	"strings"
@@ -150,10 +151,16 @@ type UserUpdate struct {
 	Role       Role
 	Businesses []core.BusinessID // granted; ignored for an admin
 	Disabled   bool
+	Seen       string // AccessVersion of the user that the update is based on
 }
 
-// ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at
-// least one remains.
+// AccessVersion returns a text that differs after a change of the role, the grants or whether the user is disabled.
+func (u User) AccessVersion() string {
+	return fmt.Sprintf("%s %d %t", u.Role, u.Businesses, !u.DisabledAt.IsZero())
+}
+
+// ChangeUser sets the role, the grants and whether the user is disabled. It returns ErrUserChanged if these are not as
+// in update.Seen. Admins cannot demote themselves, so that at least one remains.
 func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update UserUpdate, why string) error {
 	if !slices.Contains(Roles(), update.Role) {
 		return ErrRole
@@ -165,6 +172,9 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update User
 		update.Businesses = nil
 	}
 	err := a.Users.ChangeUser(ctx, id, func(u *User) (Change, error) {
+		if u.AccessVersion() != update.Seen {
+			return Change{}, ErrUserChanged
+		}
 		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields()}
 		u.Role, u.Businesses = update.Role, update.Businesses
 		switch {

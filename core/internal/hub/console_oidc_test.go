@@ -154,7 +154,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		kim, err := accessdb.New(s.hub.db).UserByEmail(context.Background(), "kim@example.com")
 		require.NoError(t, err)
 		require.NoError(t, accessdb.NewAccounts(s.hub.db).ChangeUser(context.Background(), access.User{ID: -1}, kim.ID,
-			access.UserUpdate{Role: access.Admin, Disabled: true}, "left"))
+			access.UserUpdate{Role: access.Admin, Disabled: true, Seen: kim.AccessVersion()}, "left"))
 		b := s.browser(nil)
 		s.requireRejected(t, b, b.signIn(t, shell.Root), rejection{http.StatusForbidden, "There is no account"})
 	})

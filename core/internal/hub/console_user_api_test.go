@@ -85,15 +85,20 @@ func TestConsoleUserManagement(t *testing.T) {
 		sam.post(t, shell.UsersPath,
 			url.Values{"email": {"a@example.com"}, "role": {"viewer"}, "businesses": {"999"}, "why": {"new"}}).status)
 
-	user, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "kim@example.com")
-	require.NoError(t, err)
+	read := func() access.User {
+		user, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "kim@example.com")
+		require.NoError(t, err)
+		return user
+	}
+	user := read()
 	here := fmt.Sprintf("%s%d/", shell.UsersPath, user.ID)
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, here, url.Values{"role": {"support"}, "businesses": {""}, "allowed": {"yes"},
-			"why": {"moved"}}).status)
+			"seen": {user.AccessVersion()}, "why": {"moved"}}).status)
 	require.Equal(t, http.StatusNotFound, kim.get(t, shell.BusinessLink(tenant.ID, "")).status, "grants count at once")
 	require.Equal(t, http.StatusSeeOther,
-		sam.post(t, here, url.Values{"role": {"support"}, "allowed": {"no"}, "why": {"left"}}).status)
+		sam.post(t, here, url.Values{"role": {"support"}, "allowed": {"no"}, "seen": {read().AccessVersion()},
+			"why": {"left"}}).status)
 	require.Equal(t, http.StatusSeeOther, kim.get(t, shell.Root).status, "so does being switched off")
 	own, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "sam@example.com")
 	require.NoError(t, err)

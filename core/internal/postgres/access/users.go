@@ -114,9 +114,12 @@ func storeGrants(ctx context.Context, tx bun.Conn, user access.User) error {
 // ChangeUser stores the result of decide for a user.
 func (a Store) ChangeUser(ctx context.Context, id int64, decide func(*access.User) (access.Change, error)) error {
 	return a.db.InTx(ctx, func(tx bun.Conn) error {
+		// The lock is a separate statement: one that waits for a lock reads the grants as they were before.
+		if _, err := tx.ExecContext(ctx, `SELECT FROM users WHERE id = ? FOR UPDATE`, id); err != nil {
+			return fmt.Errorf("locking the user: %w", err)
+		}
 		var row userRow
-		if err := tx.NewRaw(`SELECT `+userColumns+` FROM users u WHERE id = ? FOR UPDATE`, id).Scan(ctx,
-			&row); err != nil {
+		if err := tx.NewRaw(`SELECT `+userColumns+` FROM users u WHERE id = ?`, id).Scan(ctx, &row); err != nil {
 			return postgres.NotFound(err, "there is no such user")
 		}
 		user := row.user()

@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/availability"
 	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
 	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
@@ -166,4 +167,26 @@ func TestJobIsRerunOnceConcurrently(t *testing.T) {
 	errs := during(t, k.db, func(exec otherTx) { exec(`SELECT FROM jobs WHERE id = ? FOR UPDATE`, reference) }, nil,
 		rerun, rerun)
 	require.ElementsMatch(t, []core.Code{"", core.Conflict}, []core.Code{core.CodeOf(errs[0]), core.CodeOf(errs[1])})
+}
+
+func TestConcurrentChangeOfUserLosesNoGrants(t *testing.T) {
+	h := newViewHub(t)
+	accounts := accessdb.NewAccounts(h.db)
+	user, err := accessdb.New(h.db).UserByID(t.Context(), h.support)
+	require.NoError(t, err)
+	change := func() error {
+		return accounts.ChangeUser(context.Background(), access.User{ID: h.viewer, Email: "vera@example.com"}, user.ID,
+			access.UserUpdate{Role: access.Viewer, Businesses: user.Businesses, Seen: user.AccessVersion()}, "moved")
+	}
+	revokes := func(exec otherTx) {
+		exec(`UPDATE users SET role = role WHERE id = ?`, user.ID)
+		exec(`DELETE FROM user_grants WHERE user_id = ?`, user.ID)
+	}
+	require.ErrorIs(t, during(t, h.db, revokes, nil, change)[0], access.ErrUserChanged)
+	left, err := accessdb.New(h.db).UserByID(t.Context(), user.ID)
+	require.NoError(t, err)
+	require.Equal(t, access.Support, left.Role)
+	require.Empty(t, left.Businesses)
+	user = left
+	require.NoError(t, change())
 }
