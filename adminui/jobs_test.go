@@ -129,3 +129,26 @@ func TestListShowsOrdersThatFailedAgain(t *testing.T) {
 		require.Equal(t, row.failed, cells[4].Text)
 	}
 }
+
+func TestListShowsDeliveriesThatResendsMissed(t *testing.T) {
+	v := &shell.PageContext{Zone: time.UTC}
+	for _, row := range []struct {
+		kind           core.JobKind
+		result         string
+		state          ui.State
+		words, missing string
+	}{
+		{core.ProblemResendJob, `{"selected":430,"sent":430,"delivered":0,"failed":430}`, ui.Err,
+			"Done, 430 of 430 not delivered", "430"},
+		{core.ProblemResendJob, `{"selected":9,"sent":7,"delivered":6,"failed":1}`, ui.Warn,
+			"Done, 3 of 9 not delivered", "3"},
+		{core.ProblemResendJob, `{"selected":9,"sent":9,"delivered":9,"failed":0}`, ui.OK, "Done", ""},
+		{core.BulkResendJob, `{"resent":9,"skipped":3}`, ui.Warn, "Done, 3 of 12 not resent", "3"},
+		{core.BulkResendJob, `{"resent":9,"skipped":0}`, ui.OK, "Done", ""},
+	} {
+		list := jobs.Table(v, []console.Job{{Kind: row.kind, State: "done", Total: 12, Result: []byte(row.result)}})
+		cells := list.Rows[0].Cells
+		require.Equal(t, ui.StateCell(row.state, row.words), cells[1], row.result)
+		require.Equal(t, row.missing, cells[4].Text, row.result)
+	}
+}

@@ -31,10 +31,12 @@ CREATE INDEX jobs_reruns ON jobs (business_id, rerun_of) WHERE rerun_of IS NOT N
 -- A problem has at most one resend that has not ended.
 CREATE UNIQUE INDEX jobs_problem_resend ON jobs (business_id, subject)
     WHERE kind = 'problem_resend' AND state IN ('queued', 'running');
--- Jobs in which some objects failed, or orders that were resent.
+-- Jobs in which some objects failed, or orders that were resent, or that missed deliveries to resend.
 CREATE INDEX jobs_with_failures ON jobs (business_id, id) WHERE state = 'done' AND NOT dry_run
     AND (kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL
-        OR kind = 'timing_groups' AND result->>'errors' <> '0' OR kind = 'order_retry' AND result->>'failed' <> '0');
+        OR kind = 'timing_groups' AND result->>'errors' <> '0' OR kind = 'order_retry' AND result->>'failed' <> '0'
+        OR kind = 'redelivery' AND result->>'skipped' <> '0'
+        OR kind = 'problem_resend' AND result->>'delivered' <> result->>'selected');
 -- Last of the indexes: without statistics PostgreSQL takes the newest of those that seem equal.
 ALTER TABLE jobs ADD PRIMARY KEY (business_id, id);
 -- Jobs by their failed objects.

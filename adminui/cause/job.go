@@ -141,10 +141,29 @@ func failedTimings(j console.Job) int {
 	return result.Errors
 }
 
+// MissedDeliveries returns how many deliveries a resend had selected, and how many of them it missed. A resend of a
+// problem did not deliver these, and any other did not resend them.
+func MissedDeliveries(j console.Job) (selected, missed int) {
+	switch j.Kind {
+	case core.ProblemResendJob:
+		o := resendOutcome(j)
+		return o.Selected, o.Selected - o.Delivered
+	case core.BulkResendJob:
+		r := resendResult(j)
+		return r.Resent + r.Skipped, r.Skipped
+	}
+	return 0, 0
+}
+
+// resendResult returns the result of a bulk resend.
+func resendResult(j console.Job) (r webhook.ResendResult) {
+	_ = json.Unmarshal(j.Result, &r)
+	return r
+}
+
 // resendCause reports the result of a bulk resend.
 func resendCause(j console.Job) ui.Cause {
-	var result webhook.ResendResult
-	_ = json.Unmarshal(j.Result, &result)
+	result := resendResult(j)
 	if result.Skipped == 0 {
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveryCount(result.Resent))}
 	}

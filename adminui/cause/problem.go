@@ -122,8 +122,8 @@ func Resend(r console.ProblemResend, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.ResendWaits, at), Detail: details[0]}
 	case r.Running():
 		cause.State = ui.Run
-	case o.Delivered < o.Selected:
-		cause.State = ui.Warn
+	default:
+		cause.State = resendState(o)
 	}
 	cause.Detail = strings.Join(details, " ")
 	return cause
@@ -148,12 +148,24 @@ func outcomeDetails(o webhook.ResendOutcome, counting bool) (details []string) {
 
 // problemResendCause reports the result of an ended resend of a problem.
 func problemResendCause(j console.Job) ui.Cause {
-	var o webhook.ResendOutcome
-	_ = json.Unmarshal(j.Result, &o)
-	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDelivered, ui.Number(o.Delivered),
+	o := resendOutcome(j)
+	return ui.Cause{State: resendState(o), Text: fmt.Sprintf(text.CauseJobDelivered, ui.Number(o.Delivered),
 		ui.Count(o.Selected, text.OneDelivery, text.Deliveries_)), Detail: strings.Join(outcomeDetails(o, false), " ")}
-	if o.Delivered < o.Selected {
-		cause.State = ui.Warn
+}
+
+// resendOutcome returns the outcome of an ended resend of a problem.
+func resendOutcome(j console.Job) (o webhook.ResendOutcome) {
+	_ = json.Unmarshal(j.Result, &o)
+	return o
+}
+
+// resendState returns the state of an ended resend of a problem by its outcome.
+func resendState(o webhook.ResendOutcome) ui.State {
+	switch {
+	case o.Delivered >= o.Selected:
+		return ui.OK
+	case o.Failed == o.Selected:
+		return ui.Err
 	}
-	return cause
+	return ui.Warn
 }

@@ -72,6 +72,8 @@ func TestResendOfAProblemShowsItsResult(t *testing.T) {
 			"412 of 430 delivered", "Resent by sam@a.example. Pending: 15. Failed again: 3."},
 		"all delivered": {"done", webhook.ResendOutcome{Selected: 9, Sent: 9, Delivered: 9}, ui.OK, "9 of 9 delivered",
 			"Resent by sam@a.example."},
+		"all failed": {"done", webhook.ResendOutcome{Selected: 9, Sent: 9, Failed: 9}, ui.Err, "0 of 9 delivered",
+			"Failed again: 9."},
 		"some skipped": {"done", webhook.ResendOutcome{Selected: 9, Sent: 7, Delivered: 7}, ui.Warn,
 			"7 of 9 delivered", "paused: 2."},
 		"some pending": {"done", webhook.ResendOutcome{Selected: 9, Sent: 9, Delivered: 7, Failed: 1}, ui.Warn,

@@ -118,6 +118,13 @@ func stateOf(j console.Job) (ui.State, string) {
 		if sent, failed := cause.RetriedOrders(j); failed > 0 {
 			return cause.Job(j, nil).State, fmt.Sprintf(text.DoneButAgain, words, ui.Number(failed), ui.Number(sent))
 		}
+		if selected, missed := cause.MissedDeliveries(j); missed > 0 {
+			format := text.DoneUnsent
+			if j.Kind == core.ProblemResendJob {
+				format = text.DoneUndelivered
+			}
+			return cause.Job(j, nil).State, fmt.Sprintf(format, words, ui.Number(missed), ui.Number(selected))
+		}
 		if n := job.FailedObjects(j.Result); n > 0 {
 			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}

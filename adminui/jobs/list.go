@@ -88,7 +88,8 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			}
 		}
 		_, orders := cause.RetriedOrders(j)
-		if n := job.FailedObjects(j.Result) + orders; n > 0 {
+		_, deliveries := cause.MissedDeliveries(j)
+		if n := job.FailedObjects(j.Result) + orders + deliveries; n > 0 {
 			failures = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {

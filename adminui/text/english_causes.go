@@ -10,6 +10,8 @@ const (
 	TryAgain           = "Retry"
 	DoneBut            = "%s, %s of %s failed"
 	DoneButAgain       = "%s, %s of %s failed again"
+	DoneUndelivered    = "%s, %s of %s not delivered"
+	DoneUnsent         = "%s, %s of %s not resent"
 	DoneWarned         = "%s, with warnings"
 	CauseJobWarned     = "Applied: %s, with %s."
 	MoreWarnings       = "The callback has %s more."

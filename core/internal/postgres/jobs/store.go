@@ -38,8 +38,10 @@ const (
 	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0'`
 	// HasFailures selects jobs that completed with failed objects.
 	HasFailures = failures + `)`
-	// HasErrors also selects order retries with orders that failed again.
-	HasErrors = failures + ` OR kind = 'order_retry' AND result->>'failed' <> '0')`
+	// HasErrors also selects order retries with orders that failed again, and resends that missed deliveries.
+	HasErrors = failures + ` OR kind = 'order_retry' AND result->>'failed' <> '0'
+	OR kind = 'redelivery' AND result->>'skipped' <> '0'
+	OR kind = 'problem_resend' AND result->>'delivered' <> result->>'selected')`
 	// HasWarnings selects jobs that completed with warnings, but without failed objects.
 	HasWarnings = `state = 'done' AND NOT dry_run AND coalesce(result->'warnings', '[]') <> '[]'
 	AND (` + HasFailures + `) IS NOT TRUE`

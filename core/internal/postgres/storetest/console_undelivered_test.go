@@ -99,6 +99,10 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	ended("menu", "done", `{"errors":[{}],"failed":[{}]}`, 1, true)
 	retry := ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
 	ended("order_retry", "done", `{"retried":3,"failed":0}`, 3, false)
+	resend := ended("problem_resend", "done", `{"selected":430,"sent":430,"delivered":0,"failed":430}`, 430, false)
+	ended("problem_resend", "done", `{"selected":9,"sent":9,"delivered":9,"failed":0}`, 9, false)
+	skipped := ended("redelivery", "done", `{"resent":9,"skipped":3}`, 12, false)
+	ended("redelivery", "done", `{"resent":9,"skipped":0}`, 9, false)
 	ended("menu", "failed", `{}`, 3, false)
 
 	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
@@ -113,7 +117,7 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	for i, j := range listed {
 		found[i] = j.Reference
 	}
-	require.Equal(t, []core.ID{retry, last, timings, stores, some}, found)
+	require.Equal(t, []core.ID{skipped, resend, retry, last, timings, stores, some}, found)
 	listed, err = lists.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
