@@ -141,7 +141,7 @@ func TestChartShowsValuesAndSelectsATimeRange(t *testing.T) {
 	assert.Equal(t, "03:00–06:00 CST", browsertest.Eval[string](t, page, summary))
 	page.Do(t, chromedp.MouseEvent("mouseReleased", to[0], to[1], chromedp.Button("left")),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
-	assert.Equal(t, "?from=2026-11-21T03%3A00&to=2026-11-21T06%3A00",
+	assert.Equal(t, "?from=2026-11-21T03%3A00-06%3A00&to=2026-11-21T06%3A00-06%3A00",
 		browsertest.Eval[string](t, page, `location.search`))
 	assert.Equal(t, "2026-11-21T03:00", browsertest.Eval[string](t, page,
 		`document.querySelector("#filter-from").value`))
@@ -172,7 +172,7 @@ func TestLiveUpdateKeepsTheSelectionOfAChart(t *testing.T) {
 		browsertest.Eval[string](t, page, `document.querySelector(".chart-summary").textContent`))
 	press(t, page, "", "Enter")
 	page.Do(t, chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
-	assert.Equal(t, "?from=2026-11-21T03%3A00&to=2026-11-21T05%3A00",
+	assert.Equal(t, "?from=2026-11-21T03%3A00-06%3A00&to=2026-11-21T05%3A00-06%3A00",
 		browsertest.Eval[string](t, page, `location.search`))
 	assert.Empty(t, page.Problems())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestStoreHoursFollowTheBusinessInAnyZone(t *testing.T) {
@@ -34,6 +35,44 @@ func TestStoreHoursFollowTheBusinessInAnyZone(t *testing.T) {
 	}
 }
 
+// readTimesInUTC selects UTC in the user menu.
+func readTimesInUTC(t *testing.T, client *http.Client, base string) {
+	t.Helper()
+	address, err := url.Parse(base + shell.Root)
+	require.NoError(t, err)
+	client.Jar.(*cookiejar.Jar).SetCookies(address, []*http.Cookie{{Name: "servery-zone", Value: "utc"}})
+}
+
+func TestTimesOfViewsAreTheSameInUTC(t *testing.T) {
+	f := fullHub()
+	f.views = nil
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.Root + "b/7/deliveries/"
+	response, err := client.Get(at + "?from=2026-03-01T08:00&to=2026-03-01T09:30")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	copied := response.Request.URL
+	require.Equal(t, "2026-03-01T08:00-06:00", copied.Query().Get("from"))
+	_, page := getPage(t, client, copied.String())
+	require.Contains(t, page, `value="2026-03-01T08:00"`)
+	filters := html.UnescapeString(findString(t, `name="filters" value="([^"]+)"`, page))
+	_, page = postForm(t, client, at, at+"views/", url.Values{"token": {tokenPattern.FindStringSubmatch(page)[1]},
+		"filters": {filters}, "name": {"That morning"}})
+	require.Contains(t, page, "Delete view")
+	f.views = append(f.views, f.views[0])
+	f.views[1].ID, f.views[1].Filters = 1, "from=2026-03-01T08:00&to=2026-03-01T09:30" // as they once were
+	readTimesInUTC(t, client, base)
+	for _, path := range []string{fmt.Sprintf("%s?view=%d", at, f.views[0].ID), at + "?view=1", copied.String()} {
+		f.filter = webhook.Filter{}
+		_, page = getPage(t, client, path)
+		require.Equal(t, time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC), f.filter.From.UTC(), path)
+		require.Equal(t, time.Date(2026, 3, 1, 15, 30, 0, 0, time.UTC), f.filter.To.UTC(), path)
+		require.Contains(t, page, `value="2026-03-01T14:00"`)
+		require.Contains(t, page, "Delete view")
+	}
+}
+
 func TestRejectedOrdersFollowTheTimesOfTheList(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
@@ -41,7 +80,7 @@ func TestRejectedOrdersFollowTheTimesOfTheList(t *testing.T) {
 	for page, link := range map[string]string{
 		"orders/?when=yesterday": "orders/refused/?fault=order&state=missing&when=yesterday",
 		"orders/?from=2026-03-01T08:00&to=2026-03-01T09:30": "orders/refused/?fault=order&" +
-			"from=2026-03-01T08%3A00&state=missing&to=2026-03-01T09%3A30",
+			"from=2026-03-01T08%3A00-06%3A00&state=missing&to=2026-03-01T09%3A30-06%3A00",
 		"orders/?when=any": "orders/refused/?fault=order&state=missing",
 		"orders/":          "orders/refused/?fault=order&state=missing&when=24h",
 	} {

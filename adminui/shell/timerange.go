@@ -3,6 +3,8 @@ package shell
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,8 +37,34 @@ var presets = []struct {
 	{"yesterday", text.Yesterday, 0, -1, 0}, {"7d", text.Last7Days, 7 * 24 * time.Hour, 0, 0},
 }
 
-// ParseTimeRange reads a time range from a query. Times and days are in the zone. Explicit times replace a preset, and
-// without any parameter it is the fallback, a preset. An unknown preset or an unreadable time is Invalid.
+// exactLayout is MomentLayout with an offset. Views and URLs have times in it, because their readers may have another
+// zone.
+const exactLayout = ui.MomentLayout + "Z07:00"
+
+// withOffsets returns a query whose explicit times have offsets. Those without are in the zone. It keeps unreadable
+// times.
+func withOffsets(query url.Values, zone *time.Location) url.Values {
+	exact := maps.Clone(query)
+	for _, name := range []string{"from", "to"} {
+		at, err := time.ParseInLocation(ui.MomentLayout, strings.TrimSpace(query.Get(name)), zone)
+		if err == nil {
+			exact.Set(name, at.Format(exactLayout))
+		}
+	}
+	return exact
+}
+
+// localMoment returns a time of a query in MomentLayout and the zone.
+func localMoment(value string, zone *time.Location) string {
+	if at, err := time.Parse(exactLayout, strings.TrimSpace(value)); err == nil {
+		return at.In(zone).Format(ui.MomentLayout)
+	}
+	return value
+}
+
+// ParseTimeRange reads a time range from a query. Days and times without an offset are in the zone. Explicit times
+// replace a preset, and without any parameter it is the fallback, a preset. An unknown preset or an unreadable time is
+// Invalid.
 func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 	fallback string) (r TimeRange, err error) {
 	field := func(name string) string { return strings.TrimSpace(get(name)) }
@@ -48,10 +76,14 @@ func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 	}
 	for name, into := range map[string]*time.Time{"from": &r.From, "to": &r.To} {
 		if value := field(name); value != "" {
-			*into, err = time.ParseInLocation(ui.MomentLayout, value, zone)
-			if err != nil || into.Year() < 1970 { // ids have no earlier times
+			at, err := time.Parse(exactLayout, value)
+			if err != nil {
+				at, err = time.ParseInLocation(ui.MomentLayout, value, zone)
+			}
+			if err != nil || at.Year() < 1970 { // ids have no earlier times
 				return r, core.Errorf(core.Invalid, text.FilterMoment, value)
 			}
+			*into = at.In(zone)
 		}
 	}
 	if !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To) {
@@ -106,9 +138,10 @@ func (r TimeRange) AddTo(list *ui.List, v *PageContext, label, fallback string) 
 		chosen = ""
 	}
 	list.Filters = append(list.Filters, ui.Filter{Name: "when", Value: chosen, Hidden: true},
-		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone), Value: v.Query.Get("from"),
-			Moment: true},
-		ui.Filter{Name: "to", Label: fmt.Sprintf(text.TimeBefore, label, zone), Value: v.Query.Get("to"), Moment: true})
+		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone),
+			Value: localMoment(v.Query.Get("from"), v.Zone), Moment: true},
+		ui.Filter{Name: "to", Label: fmt.Sprintf(text.TimeBefore, label, zone),
+			Value: localMoment(v.Query.Get("to"), v.Zone), Moment: true})
 	if r.Preset != AnyTime { // older rows may exist
 		list.EmptyTitle = fmt.Sprintf(text.NoneInTime, list.EmptyTitle)
 		list.EmptyText = text.LongerTime + " " + list.EmptyText
@@ -144,7 +177,7 @@ func (r TimeRange) Explicit(zone *time.Location) map[string]string {
 	times := map[string]string{}
 	for name, at := range map[string]time.Time{"from": r.From, "to": r.To} {
 		if !at.IsZero() {
-			times[name] = at.In(zone).Format(ui.MomentLayout)
+			times[name] = at.In(zone).Format(exactLayout)
 		}
 	}
 	return times

@@ -24,6 +24,8 @@ func TestTimeRangesFollowTheZone(t *testing.T) {
 		"when=7d":                        {Preset: "7d", From: now.Add(-7 * 24 * time.Hour)},
 		"from=2026-11-01T01:00":          {From: at(1, 1)},
 		"when=today&to=2026-11-01T12:00": {To: at(1, 12)},
+		"from=2026-11-01T01:00-05:00":    {From: at(1, 1).Add(time.Hour)}, // the second of that day
+		"to=2026-11-01T12:00Z":           {To: at(1, 7)},
 		"from=2026-11-01T00:00&to=2026-11-02T00:00": {From: at(1, 0), To: at(2, 0)},
 	} {
 		values, err := url.ParseQuery(query)
@@ -35,7 +37,8 @@ func TestTimeRangesFollowTheZone(t *testing.T) {
 		require.Equal(t, want.Preset, got.Preset, query)
 	}
 	for _, query := range []string{"when=2h", "from=yesterday", "to=12:00",
-		"from=0000-01-01T00:00", "to=1969-12-31T23:59", "from=2026-11-01T03:00&to=2026-11-01T03:00"} {
+		"from=0000-01-01T00:00", "from=2026-11-01T12:00-x", "to=1969-12-31T23:59",
+		"from=2026-11-01T03:00&to=2026-11-01T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
 		_, err = ParseTimeRange(values.Get, now, zone, AnyTime)

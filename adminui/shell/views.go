@@ -34,15 +34,15 @@ type Filters struct {
 	Check func(get func(string) string, now time.Time, zone *time.Location) error
 }
 
-// only returns the filters of a query, with the columns and the order.
-func (f Filters) only(query url.Values) url.Values {
+// only returns the filters of a query, with the columns and the order. Times without an offset are in the zone.
+func (f Filters) only(query url.Values, zone *time.Location) url.Values {
 	kept := url.Values{}
 	for _, name := range append(slices.Clone(f.Names), columnsParam, sortParam) {
 		if value := query.Get(name); value != "" {
 			kept.Set(name, value)
 		}
 	}
-	return kept
+	return withOffsets(kept, zone)
 }
 
 // viewList is a list with saved views, in the business of a page.
@@ -81,6 +81,9 @@ func (s *Shell) withViews(page Page, r Route) Route {
 	}
 	show := r.Handle
 	r.Handle = func(c *fiber.Ctx, v *PageContext) error {
+		if exact := withOffsets(v.Query, v.Zone).Encode(); exact != v.Query.Encode() {
+			return c.Redirect(v.Path+"?"+exact, http.StatusSeeOther) // the user may copy the URL
+		}
 		saved, err := s.Views.SavedViews(c.UserContext(), v.Business.ID, v.User.ID, page.name())
 		if err != nil {
 			return err
@@ -108,7 +111,7 @@ func (v *PageContext) openView() {
 		return
 	}
 	view := v.list.saved[i]
-	filters, err := v.list.filtersOf(v, view.Filters)
+	filters, err := v.list.filtersOf(v, view.Filters, v.local) // older views have times without an offset
 	if err != nil {
 		v.list.broken = view
 		broken := ui.Cause{State: ui.Wait, Text: fmt.Sprintf(text.ViewInvalid, view.Name)}
@@ -127,19 +130,19 @@ func (v *PageContext) openView() {
 	}
 }
 
-// filtersOf parses and checks the filters of a query string.
-func (l viewList) filtersOf(v *PageContext, raw string) (url.Values, error) {
+// filtersOf parses and checks the filters of a query string. Times without an offset are in the zone.
+func (l viewList) filtersOf(v *PageContext, raw string, zone *time.Location) (url.Values, error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, core.Errorf(core.Invalid, text.FilterWrong)
 	}
-	filters := l.page.Filters.only(query)
+	filters := l.page.Filters.only(query, zone)
 	return filters, l.page.Filters.Check(filters.Get, v.Now, v.Zone)
 }
 
 // viewBar returns the saved views of the list, with the forms that save and delete one.
 func (v *PageContext) viewBar(c *fiber.Ctx) templ.Component {
-	present := v.list.page.Filters.only(v.Query).Encode()
+	present := v.list.page.Filters.only(v.Query, v.Zone).Encode()
 	bar := viewBar{}
 	current := v.list.broken
 	for _, view := range v.list.saved {
@@ -150,7 +153,9 @@ func (v *PageContext) viewBar(c *fiber.Ctx) templ.Component {
 		case view.Shared:
 			label = fmt.Sprintf(text.ViewBy, view.Name, text.ViewShared)
 		}
-		isCurrent := current.ID == 0 && view.Filters == present
+		stored, err := url.ParseQuery(view.Filters)
+		isCurrent := current.ID == 0 && err == nil &&
+			v.list.page.Filters.only(stored, v.local).Encode() == present
 		if isCurrent {
 			current = view
 		}
@@ -186,7 +191,7 @@ func deleteButton(v *PageContext, view console.SavedView) ui.Button {
 func (s *Shell) saveView(page Page, shared bool) Handler {
 	show := s.withViews(page, page.Routes[0]).Handle
 	return func(c *fiber.Ctx, v *PageContext) error {
-		filters, err := viewList{page: page}.filtersOf(v, Field(c, "filters"))
+		filters, err := viewList{page: page}.filtersOf(v, Field(c, "filters"), v.Zone)
 		if err != nil {
 			return err
 		}
