@@ -123,7 +123,7 @@ func (f pluginReader) SharedInbound(context.Context, string) (console.SharedInbo
 
 func (f pluginReader) RetrySetAside(_ context.Context, _ string, _ []int64, change access.Change) error {
 	f.done = append(f.done, change)
-	return nil
+	return f.retryError
 }
 
 func (pluginReader) CheckSettings(_ context.Context, _ string, _ core.BusinessID, _ string, settings []byte) error {

@@ -61,6 +61,7 @@ type fake struct {
 	storeFilter    console.StoreFilter
 	rejectedFilter console.RejectedFilter
 	keyError       error // of adding a key
+	retryError     error // of retrying requests that are set aside
 	problems       []console.Problem
 	views          []console.SavedView
 	resends        []console.ProblemResend // of every problem

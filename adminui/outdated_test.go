@@ -158,3 +158,23 @@ func TestMalformedQueryIsRejected(t *testing.T) {
 	status, _ = getPage(t, client, base+shell.Root+"b/7/deliveries/")
 	require.Equal(t, http.StatusRequestTimeout, status, "each code has its status")
 }
+
+func TestActionSaysWhatItHasNotFound(t *testing.T) {
+	f := fullHub()
+	f.retryError = core.Errorf(core.NotFound, "the request is not set aside any more")
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := base + shell.PluginsPath + "aggregator-a/"
+	_, page := getPage(t, client, at)
+	response, page := postForm(t, client, at, at+"retry/", url.Values{
+		"token": {tokenPattern.FindStringSubmatch(page)[1]}, "id": {"1"}, "why": {"as agreed by phone"}})
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.Contains(t, page, "the request is not set aside any more")
+	require.NotContains(t, page, text.NotFound)
+	status, page := getPage(t, client, base+shell.Root+"b/7/history/"+revisionIDs[0].String()+"/restore/?at=2")
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, page, text.RestoreNot)
+	status, page = getPage(t, client, base+shell.Root+"b/7/history/"+idAt(9999).String()+"/")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, page, text.NotFound)
+}

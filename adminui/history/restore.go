@@ -44,7 +44,7 @@ func (p Pages) findRestoration(c *fiber.Ctx, v *shell.PageContext) (r restoratio
 	}
 	job, ok := menu.RestoreJob(v.Business.ID, r.difference, r.present, v.Now)
 	if r.job = job; !ok {
-		return r, core.Errorf(core.NotFound, text.RestoreNot)
+		return r, core.Errorf(core.Conflict, text.RestoreNot)
 	}
 	return r, nil
 }

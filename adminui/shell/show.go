@@ -166,7 +166,7 @@ func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), look: lookOf(c), shell: s}
 	}
 	title := ErrorTitle(status)
-	if status == http.StatusNotFound {
+	if status == http.StatusNotFound && c.Method() != http.MethodPost { // an action says what it has not found
 		message = text.NotFound
 	}
 	back := ui.Link{Href: Root, Label: text.Back}
