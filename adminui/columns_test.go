@@ -1,6 +1,8 @@
 package adminui_test
 
 import (
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -165,6 +167,21 @@ func TestAllMatchingDeliveriesAreCounted(t *testing.T) {
 }
 
 // findString returns the group of the first match of a pattern.
+func TestSearchOfAnOrdersCallsShowsItsProgress(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	at := fmt.Sprintf("%s%sb/7/calls/?order=%d&text=rider", base, shell.Root, f.orders[0].ID)
+	f.searchStop = 1
+	_, page := getPage(t, client, at)
+	assert.Regexp(t, `Searched 1, until 21 Nov 2026 \d\d:\d\d:\d\d CST\.`, page)
+	next := html.UnescapeString(findString(t, `href="([^"]*searched=1[^"]*)"[^>]*>Continue`, page))
+	_, page = getPage(t, client, base+next)
+	assert.Regexp(t, `Searched all \d+\.`, page)
+	_, page = getPage(t, client, base+shell.Root+"b/7/calls/?kind=inbound_fetch")
+	assert.Contains(t, page, `<option value="inbound_fetch" selected>Fetch of an order</option>`)
+}
+
 func findString(t *testing.T, pattern, in string) string {
 	t.Helper()
 	match := regexp.MustCompile(pattern).FindStringSubmatch(in)

@@ -33,7 +33,8 @@ var kindOptions = []ui.Option{{Value: "", Label: text.Any},
 	{Value: string(relay.RiderStatus), Label: text.CallKind_rider_status},
 	{Value: string(relay.Action), Label: text.CallKind_action},
 	{Value: string(relay.StoreAction), Label: text.CallKind_store_action},
-	{Value: string(relay.ItemAction), Label: text.CallKind_item_action}}
+	{Value: string(relay.ItemAction), Label: text.CallKind_item_action},
+	{Value: string(relay.InboundFetch), Label: text.CallKind_inbound_fetch}}
 
 // filter holds the parsed filters.
 type filter struct {

@@ -77,7 +77,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := table(v, f.order, found)
 	f.addFilters(&list, v, options)
-	if f.searches() && f.OrderID == 0 {
+	if f.searches() {
 		v.ShowProgress(&list, searched, f.times)
 	}
 	head := shell.Head{Title: text.PlatformCalls, Note: text.CallsNote, Live: !f.searches()}

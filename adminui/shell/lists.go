@@ -129,10 +129,19 @@ type Searched struct {
 func (v *PageContext) ShowProgress(list *ui.List, s Searched, times TimeRange) {
 	before, _ := strconv.Atoi(v.Query.Get(searchedParam)) // 0 if it is unreadable
 	rows := s.Rows + min(max(before, 0), 1_000_000_000)
-	p := &ui.Progress{Text: fmt.Sprintf(text.SearchedAll, ui.Number(rows))}
-	if !s.Done {
+	p := &ui.Progress{}
+	switch open := times.Preset == AnyTime; {
+	case s.Done && open:
+		p.Text = fmt.Sprintf(text.SearchedOpenAll, ui.Number(rows))
+	case s.Done:
+		p.Text = fmt.Sprintf(text.SearchedAll, ui.Number(rows))
+	case open:
+		p.Text = fmt.Sprintf(text.SearchedOpen, ui.Number(rows), v.At(s.Until).Exact())
+	default:
 		p.Text = fmt.Sprintf(text.Searched, ui.Number(rows), ui.Number(s.total(rows, times, v.Now)),
 			v.At(s.Until).Exact())
+	}
+	if !s.Done {
 		p.Continue = ui.Link{Label: text.SearchContinue,
 			Href: v.urlWith("before", s.Cursor, searchedParam, fmt.Sprint(rows))}
 		list.NoMatchTitle, list.NoMatchText = text.SearchNone, text.SearchNoneText

@@ -25,4 +25,5 @@ const (
 	CallKind_action            = "Action"
 	CallKind_store_action      = "Store opened or closed"
 	CallKind_item_action       = "Items enabled or disabled"
+	CallKind_inbound_fetch     = "Fetch of an order"
 )
