@@ -111,7 +111,7 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 	require.Equal(t, []string{
 		".github/SECURITY.md:1:1" + said, "README.md:1:10" + said, "README.md:4:3" + said,
 		"guides/first-sync.md:3:3" + said,
-		"api.yaml:5:7" + said, "api.yaml:11:18" + said, "api.yaml:12:12" + said, "api.yaml:14:27" + said,
+		"api.yaml:5:7" + said, "api.yaml:11:18" + said, "api.yaml:12:13" + said, "api.yaml:14:27" + said,
 		"events/a.schema.json:3:25" + said, "events/a.schema.json:3:66" + said,
 		"a.go:5:3" + said, "a.go:6:2" + said,
 	}, lines)

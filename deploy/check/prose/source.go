@@ -3,10 +3,10 @@ package main
 import (
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -92,11 +92,14 @@ func (o OpenAPI) Blocks(root fs.FS) ([]Block, error) {
 	if err != nil {
 		return nil, err
 	}
+	return yamlProse(&File{o.Name, string(content)})
+}
+
+// yamlProse lists the prose of the descriptions in YAML or JSON.
+func yamlProse(file *File) ([]Block, error) {
 	var node yaml.Node
-	if err := yaml.Unmarshal(content, &node); err != nil {
-		return nil, err
-	}
-	return described(&File{o.Name, string(content)}, &node), nil
+	err := yaml.Unmarshal([]byte(file.Content), &node)
+	return described(file, &node), err
 }
 
 func described(file *File, node *yaml.Node) []Block {
@@ -122,8 +125,10 @@ func described(file *File, node *yaml.Node) []Block {
 	return list
 }
 
-// scalar is the text of a YAML scalar. One that YAML rewrites, such as a quoted
-// one with escapes, has the position of its beginning throughout.
+var quotedScalar = regexp.MustCompile(`^"((?:[^"\\]|\\.)*)"`)
+
+// scalar is the text of a YAML scalar. One that YAML rewrites, such as a folded
+// one, has the position of its beginning throughout.
 func scalar(file *File, node *yaml.Node) Text {
 	lines := strings.SplitAfter(file.Content, "\n")
 	from := len(strings.Join(lines[:node.Line-1], "")) + node.Column - 1
@@ -131,6 +136,11 @@ func scalar(file *File, node *yaml.Node) Text {
 		rest := file.Content[from:min(from+len(node.Value)+2, len(file.Content))]
 		if at := strings.Index(rest, node.Value); at >= 0 {
 			return span(file, from+at, from+at+len(node.Value))
+		}
+		if quoted := quotedScalar.FindStringSubmatch(file.Content[from:]); quoted != nil {
+			if text := unquoted(span(file, from+1, from+1+len(quoted[1]))); text.s == node.Value {
+				return text
+			}
 		}
 		return span(file, from, from+1).replace(node.Value)
 	}
@@ -153,60 +163,14 @@ type Schemas struct{ Dir string }
 func (s Schemas) Blocks(root fs.FS) ([]Block, error) {
 	var list []Block
 	err := walk(root, s.Dir, []string{"*.schema.json"}, func(file *File) error {
-		r := schemaReader{file: file, decoder: jsontext.NewDecoder(strings.NewReader(file.Content))}
-		err := r.value("")
-		list = append(list, r.blocks...)
+		blocks, err := yamlProse(file)
+		list = append(list, blocks...)
 		return err
 	})
 	return list, err
 }
 
-// schemaReader reads a JSON Schema and gathers its descriptions.
-type schemaReader struct {
-	file    *File
-	decoder *jsontext.Decoder
-	blocks  []Block
-}
-
-// value reads the value of a member; key is "" where it has none.
-func (r *schemaReader) value(key string) error {
-	switch kind := r.decoder.PeekKind(); {
-	case slices.Contains(valueKeys, key):
-		return r.decoder.SkipValue()
-	case kind == '{', kind == '[':
-		return r.elements(kind)
-	}
-	raw, err := r.decoder.ReadValue()
-	if err == nil && raw.Kind() == '"' && slices.Contains(proseKeys, key) {
-		end := int(r.decoder.InputOffset())
-		r.blocks = append(r.blocks, markdown(unquoted(span(r.file, end-len(raw)+1, end-1)))...)
-	}
-	return err
-}
-
-// elements reads the object or the array that comes next.
-func (r *schemaReader) elements(kind jsontext.Kind) error {
-	if _, err := r.decoder.ReadToken(); err != nil {
-		return err
-	}
-	for r.decoder.PeekKind() != kind+2 { // in ASCII the closing bracket is two after the opening one
-		key := ""
-		if kind == '{' {
-			name, err := r.decoder.ReadToken()
-			if err != nil {
-				return err
-			}
-			key = name.String()
-		}
-		if err := r.value(key); err != nil {
-			return err
-		}
-	}
-	_, err := r.decoder.ReadToken()
-	return err
-}
-
-// unquoted resolves the escapes of a JSON string.
+// unquoted resolves the escapes of a quoted string.
 func unquoted(text Text) Text {
 	out := Text{file: text.file}
 	for i := 0; i < len(text.s); i++ {
