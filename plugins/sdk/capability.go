@@ -31,70 +31,63 @@ const (
 	CapabilityStoreBusy        = "store_busy"
 )
 
-// methods is the capability by method of the protocol.
-var methods = map[string]string{
-	"Menu.CheckItems":              CapabilityMenuCheck,
-	"Menu.Render":                  CapabilityMenuRender,
-	"Menu.InterpretPublish":        CapabilityMenuResult,
-	"Menu.PlanUnlist":              CapabilityMenuUnlist,
-	"Menu.Serve":                   CapabilityMenuServe,
-	"Orders.Translate":             CapabilityOrderTranslate,
-	"Orders.TranslateFetched":      CapabilityOrderFetch,
-	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
-	"Orders.InterpretAcknowledge":  CapabilityAcknowledgement,
-	"Orders.PlanStatus":            CapabilityOrderStatus,
-	"Orders.PlanItemsOOS":          CapabilityOrderItemsOOS,
-	"Orders.InterpretItemsOOS":     CapabilityOrderOOSResult,
-	"Riders.PlanStatus":            CapabilityRiderStatus,
-	"Riders.PlanLocation":          CapabilityRiderLocation,
-	"Polls.Plan":                   CapabilityPoll,
-	"Polls.Interpret":              CapabilityPoll,
-	"Availability.PlanStore":       CapabilityStoreAction,
-	"Availability.PlanItems":       CapabilityItemAction,
-	"Availability.PlanBusy":        CapabilityStoreBusy,
-	"Availability.InterpretAnswer": CapabilityAvailability,
-	"Actions.PlanAction":           CapabilityActionPlan,
-	"Actions.InterpretResponse":    CapabilityActionResponse,
-	"Actions.InterpretCallback":    CapabilityActionCallback,
+// capability is a capability of this version of the protocol, with the methods that need it. One without a method is
+// about a part of Menu.CheckItems, Orders.PlanStatus or Availability.PlanItems.
+type capability struct {
+	name    string
+	has     func(Plugin) bool
+	methods []string
+}
+
+var capabilities = []capability{
+	{CapabilityActionCallback, implements[CallbackInterpreter], []string{"Actions.InterpretCallback"}},
+	{CapabilityActionPlan, implements[ActionPlanner], []string{"Actions.PlanAction"}},
+	{CapabilityActionResponse, implements[ResponseInterpreter], []string{"Actions.InterpretResponse"}},
+	{CapabilityAvailability, implements[AvailabilityInterpreter], []string{"Availability.InterpretAnswer"}},
+	{CapabilityItemAction, implements[ItemActionPlanner], []string{"Availability.PlanItems"}},
+	{CapabilityItemActionFull, implements[FullItemActionPlanner], nil},
+	{CapabilityMenuCheck, func(p Plugin) bool {
+		return implements[MenuChecker](p) || implements[MenuContextChecker](p)
+	}, []string{"Menu.CheckItems"}},
+	{CapabilityMenuContext, implements[MenuContextChecker], nil},
+	{CapabilityMenuRender, implements[MenuRenderer], []string{"Menu.Render"}},
+	{CapabilityMenuResult, implements[PublishInterpreter], []string{"Menu.InterpretPublish"}},
+	{CapabilityMenuServe, implements[MenuServer], []string{"Menu.Serve"}},
+	{CapabilityMenuUnlist, implements[Unlister], []string{"Menu.PlanUnlist"}},
+	{CapabilityOrderAcknowledge, implements[OrderAcknowledger], []string{"Orders.PlanAcknowledge"}},
+	{CapabilityOrderFetch, implements[FetchTranslator], []string{"Orders.TranslateFetched"}},
+	{CapabilityAcknowledgement, implements[AcknowledgeInterpreter], []string{"Orders.InterpretAcknowledge"}},
+	{CapabilityOrderItemsOOS, implements[ItemsOOSPlanner], []string{"Orders.PlanItemsOOS"}},
+	{CapabilityOrderOOSResult, implements[ItemsOOSInterpreter], []string{"Orders.InterpretItemsOOS"}},
+	{CapabilityOrderPreparing, implements[PreparingPlanner], nil},
+	{CapabilityOrderStatus, implements[OrderStatusPlanner], []string{"Orders.PlanStatus"}},
+	{CapabilityOrderTranslate, implements[OrderTranslator], []string{"Orders.Translate"}},
+	{CapabilityPoll, implements[Poller], []string{"Polls.Plan", "Polls.Interpret"}},
+	{CapabilityRiderLocation, implements[RiderLocationPlanner], []string{"Riders.PlanLocation"}},
+	{CapabilityRiderStatus, implements[RiderStatusPlanner], []string{"Riders.PlanStatus"}},
+	{CapabilityStoreAction, implements[StoreActionPlanner], []string{"Availability.PlanStore"}},
+	{CapabilityStoreBusy, implements[StoreBusyPlanner], []string{"Availability.PlanBusy"}},
 }
 
 // CapabilityOf returns the capability of a method, such as Menu.Render. It returns "" for a method of every plugin
 // and for an unknown one.
-func CapabilityOf(method string) string { return methods[method] }
+func CapabilityOf(method string) string {
+	for _, c := range capabilities {
+		if slices.Contains(c.methods, method) {
+			return c.name
+		}
+	}
+	return ""
+}
 
 // Capabilities returns the capabilities of a plugin, sorted.
 func Capabilities(p Plugin) []string {
 	var has []string
-	add := func(capability string, ok bool) {
-		if ok {
-			has = append(has, capability)
+	for _, c := range capabilities {
+		if c.has(p) {
+			has = append(has, c.name)
 		}
 	}
-	add(CapabilityActionCallback, implements[CallbackInterpreter](p))
-	add(CapabilityActionPlan, implements[ActionPlanner](p))
-	add(CapabilityActionResponse, implements[ResponseInterpreter](p))
-	add(CapabilityAvailability, implements[AvailabilityInterpreter](p))
-	add(CapabilityItemAction, implements[ItemActionPlanner](p))
-	add(CapabilityItemActionFull, implements[FullItemActionPlanner](p))
-	add(CapabilityMenuCheck, implements[MenuChecker](p) || implements[MenuContextChecker](p))
-	add(CapabilityMenuContext, implements[MenuContextChecker](p))
-	add(CapabilityMenuRender, implements[MenuRenderer](p))
-	add(CapabilityMenuResult, implements[PublishInterpreter](p))
-	add(CapabilityMenuServe, implements[MenuServer](p))
-	add(CapabilityMenuUnlist, implements[Unlister](p))
-	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
-	add(CapabilityOrderFetch, implements[FetchTranslator](p))
-	add(CapabilityAcknowledgement, implements[AcknowledgeInterpreter](p))
-	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
-	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
-	add(CapabilityOrderPreparing, implements[PreparingPlanner](p))
-	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))
-	add(CapabilityOrderTranslate, implements[OrderTranslator](p))
-	add(CapabilityPoll, implements[Poller](p))
-	add(CapabilityRiderLocation, implements[RiderLocationPlanner](p))
-	add(CapabilityRiderStatus, implements[RiderStatusPlanner](p))
-	add(CapabilityStoreAction, implements[StoreActionPlanner](p))
-	add(CapabilityStoreBusy, implements[StoreBusyPlanner](p))
 	slices.Sort(has)
 	return has
 }
@@ -106,11 +99,5 @@ func implements[T any](p Plugin) bool {
 
 // knownCapability reports whether this version of the protocol has a capability.
 func knownCapability(name string) bool {
-	for _, capability := range methods {
-		if capability == name {
-			return true
-		}
-	}
-	// Of parts of Menu.CheckItems, Orders.PlanStatus and Availability.PlanItems.
-	return name == CapabilityMenuContext || name == CapabilityOrderPreparing || name == CapabilityItemActionFull
+	return slices.ContainsFunc(capabilities, func(c capability) bool { return c.name == name })
 }
