@@ -96,8 +96,8 @@ func (h *handler) receive(w http.ResponseWriter, r *http.Request) (resp response
 	if tooLarge != nil {
 		d.size, d.body = max(d.size, int(r.ContentLength)), nil
 		d.signature.err = errors.New("the body is larger than 64 MiB")
-	} else if d.signature.checked = len(h.config.Secrets) > 0; d.signature.checked {
-		d.signature.secret, d.signature.err = webhook.Verify(h.config.Secrets, webhook.SignatureOf(r.Header), body,
+	} else if d.signature.checked = len(h.config.Secret) > 0; d.signature.checked {
+		d.signature.secret, d.signature.err = webhook.Verify(h.config.Secret, webhook.SignatureOf(r.Header), body,
 			d.at)
 	}
 	h.count(&d)

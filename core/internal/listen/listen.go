@@ -11,30 +11,32 @@ import (
 	"time"
 )
 
-// Config configures a receiver. Without Status, Hang, Drop, Redirect and Forward it responds with 200.
+// Config has the flags of `servery listen`. Without Status, Hang, Drop, Redirect and Forward the receiver responds with
+// 200. Without Secret it does not check signatures.
 type Config struct {
-	Secrets []string // that signatures are checked with; none: they are not checked
-	Body    bool     // print bodies
-	JSON    bool     // print one line of JSON for each delivery
+	Secret []string `env:"SERVERY_LISTEN_SECRET" placeholder:"WHSEC" help:"Signing secrets to verify with."`
+	Body   bool     `env:"SERVERY_LISTEN_BODY" help:"Print up to 64 KiB of each body."`
+	JSON   bool     `env:"SERVERY_LISTEN_JSON" help:"Print one line of JSON for each delivery."`
 
-	Status         *int
-	Hang           bool   // never respond
-	Drop           bool   // close the connection without a response
-	Redirect       string // URL
-	Forward        string // URL that also receives the delivery, and whose response is passed on
-	ForwardTimeout time.Duration
-	Delay          time.Duration // before the response
-	FailFirst      int           // attempts of each webhook-id that fail
-	FailStatus     *int          // of those; nil: 500
+	Status   *int   `env:"SERVERY_LISTEN_STATUS" placeholder:"200" help:"Return this status."`
+	Hang     bool   `env:"SERVERY_LISTEN_HANG" help:"Never respond."`
+	Drop     bool   `env:"SERVERY_LISTEN_DROP" help:"Close the connection without a response."`
+	Redirect string `env:"SERVERY_LISTEN_REDIRECT" placeholder:"URL" help:"Return 302 to this URL."`
+	Forward  string `env:"SERVERY_LISTEN_FORWARD" placeholder:"URL" help:"Forward to this URL and return its response."`
 
-	Stdout, Stderr io.Writer
+	ForwardTimeout time.Duration `env:"SERVERY_LISTEN_FORWARD_TIMEOUT" default:"10s" help:"Timeout of --forward."`
+	Delay          time.Duration `env:"SERVERY_LISTEN_DELAY" help:"Time before each response, such as 2s."`
+	FailFirst      int           `env:"SERVERY_LISTEN_FAIL_FIRST" placeholder:"N" help:"Attempts that fail first."`
+	FailStatus     *int          `env:"SERVERY_LISTEN_FAIL_STATUS" placeholder:"500" help:"Status of --fail-first."`
+
+	Stdout, Stderr io.Writer `kong:"-"`
 }
 
 // Serve receives deliveries until ctx ends, and prints a summary. It then aborts requests that wait for a response.
 func Serve(ctx context.Context, socket net.Listener, config Config) error {
 	s := &printer{out: config.Stdout, err: config.Stderr, json: config.JSON, body: config.Body,
 		broken: make(chan error, 1)}
-	s.printURL(socket.Addr().String(), len(config.Secrets))
+	s.printURL(socket.Addr().String(), len(config.Secret))
 	h := newHandler(config, s)
 	defer h.close()
 	requests, cancelRequests := context.WithCancel(ctx)

@@ -9,11 +9,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Validate returns all mistakes. They name the flags of `servery listen`, and repeat no secret.
-func (c Config) Validate() error {
+// Check returns all mistakes. They name the flags of `servery listen`, and repeat no secret.
+func (c Config) Check() error {
 	var mistakes []error
 	wrong := func(format string, values ...any) { mistakes = append(mistakes, fmt.Errorf(format, values...)) }
-	for i, secret := range c.Secrets {
+	for i, secret := range c.Secret {
 		if err := webhook.CheckSecret(secret); err != nil {
 			wrong("--secret number %d: %w", i+1, err)
 		}
