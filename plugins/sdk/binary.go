@@ -22,6 +22,19 @@ func BinaryOf(path string) (Binary, error) {
 	return binary, err
 }
 
+// ReadInstalled reads the manifest in a directory, and verifies the program for this system.
+func ReadInstalled(dir string) (*Manifest, Binary, error) {
+	manifest, err := ReadManifest(filepath.Join(dir, ManifestName))
+	if err != nil {
+		return nil, Binary{}, err
+	}
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return nil, Binary{}, err
+	}
+	return manifest, binary, binary.VerifyIn(dir)
+}
+
 // VerifyIn checks the digest of the program in a directory.
 func (b Binary) VerifyIn(dir string) error {
 	file, err := os.Open(filepath.Join(dir, b.Path))

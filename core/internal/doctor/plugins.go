@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -62,7 +61,7 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 		}
 	}
 	for _, id := range installed {
-		if err := checkInstalled(dir, id); err != nil {
+		if _, _, err := sdk.ReadInstalled(filepath.Join(dir, id)); err != nil {
 			d.Add("plugin "+id, Fail, err.Error(), "reinstall it with `servery plugin install DIR`")
 		} else if !slices.Contains(enabled, id) {
 			d.Add("plugin "+id, OK, "disabled", "")
@@ -160,17 +159,4 @@ func (d *Doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhos
 		d.Add("plugin "+plugin.ID(), Fail, "it rejects the settings of "+platform,
 			"correct them with `servery platform set`")
 	}
-}
-
-// checkInstalled checks the files of an installed plugin.
-func checkInstalled(dir, id string) error {
-	manifest, err := sdk.ReadManifest(filepath.Join(dir, id, sdk.ManifestName))
-	if err != nil {
-		return err
-	}
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		return err
-	}
-	return binary.VerifyIn(filepath.Join(dir, id))
 }

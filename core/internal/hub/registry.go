@@ -53,9 +53,7 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 		if err != nil {
 			return nil, err
 		}
-		if manifest, err := sdk.ReadManifest(filepath.Join(r.host.Dir(), p.ID, sdk.ManifestName)); err == nil {
-			plugin.Installed = manifest.Version
-		}
+		plugin.Installed = plugindir.VersionIn(filepath.Join(r.host.Dir(), p.ID))
 		plugin.Serves, plugin.Findings = served[p.ID], findings[p.ID]
 		if plugin.SetAside, err = countSetAside(p, businesses); err != nil {
 			return nil, err

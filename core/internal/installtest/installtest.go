@@ -55,19 +55,7 @@ func builtPlugin(t testing.TB, id, source string) string {
 		if err != nil {
 			return "", err
 		}
-		running, err := plugintest.Subprocess(program, "").Start()
-		if err != nil {
-			return "", err
-		}
-		about, err := running.Client.Describe(context.Background())
-		if err := errors.Join(err, running.Stop()); err != nil {
-			return "", err
-		}
-		binary, err := sdk.BinaryOf(program)
-		if err != nil {
-			return "", err
-		}
-		manifest, err := sdk.ManifestOf(about, "", binary).YAML()
+		manifest, err := plugintest.ManifestOf(context.Background(), program, "")
 		if err != nil {
 			return "", err
 		}

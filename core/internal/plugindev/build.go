@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -68,7 +69,7 @@ func buildEnvironment(environment []string) (kept []string) {
 
 // nextBuild returns the number of the next build of a plugin, after that of the installed version.
 func nextBuild(installed string) int {
-	_, number, _ := strings.Cut(versionIn(installed), "+dev.")
+	_, number, _ := strings.Cut(plugindir.VersionIn(installed), "+dev.")
 	n, _ := strconv.Atoi(number) // 0 if the version is no such build
 	return n + 1
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/plugindir"
 	"github.com/servery-hub/servery/core/internal/plugintap"
 	"github.com/servery-hub/servery/core/pluginhost"
-	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 const (
@@ -114,7 +113,7 @@ func (s *session) say(format string, args ...any) {
 
 // kept says which version stays.
 func (s *session) kept() string {
-	if version := versionIn(filepath.Join(s.Plugins.Path, s.id)); s.id != "" && version != "" {
+	if version := plugindir.VersionIn(filepath.Join(s.Plugins.Path, s.id)); s.id != "" && version != "" {
 		return fmt.Sprintf("plugin %s %s stays installed", s.id, version)
 	}
 	return "no version is installed"
@@ -159,7 +158,7 @@ func (s *session) listen(id string) (err error) {
 		}
 	})
 	former := filepath.Join(s.temp, "former")
-	if versionIn(filepath.Join(s.Plugins.Path, id)) != "" &&
+	if plugindir.VersionIn(filepath.Join(s.Plugins.Path, id)) != "" &&
 		pluginhost.CopyInstalled(s.Plugins.Path, id, former) == nil {
 		s.good = former
 	}
@@ -186,12 +185,4 @@ func (s *session) install(ctx context.Context, dir string) error {
 	s.good = dir
 	s.say("plugin %s %s is %s", desired.ID, desired.Installed, plugindir.Readiness(hubs))
 	return nil
-}
-
-func versionIn(dir string) string {
-	manifest, err := sdk.ReadManifest(filepath.Join(dir, sdk.ManifestName))
-	if err != nil {
-		return ""
-	}
-	return manifest.Version
 }

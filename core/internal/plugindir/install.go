@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -105,23 +104,16 @@ func (d Dir) Install(ctx context.Context, from string, options InstallOptions) (
 
 // readBuild reads and verifies the version in a directory. It also returns the name of its program.
 func (d Dir) readBuild(from string) (desired Desired, program string, err error) {
-	path := filepath.Join(from, sdk.ManifestName)
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(from, sdk.ManifestName))
 	if err != nil {
 		return desired, "", err
 	}
-	manifest, err := sdk.ReadManifest(path)
+	manifest, binary, err := sdk.ReadInstalled(from)
 	if err != nil {
 		return desired, "", err
 	}
 	desired = Desired{ID: manifest.ID, Enabled: true, Installed: manifest.Version, since: d.DB.Clock().Now()}
-	if desired.build, err = sdk.Digest(bytes.NewReader(text)); err != nil {
-		return desired, "", err
-	}
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	if err == nil {
-		err = binary.VerifyIn(from)
-	}
+	desired.build, err = sdk.Digest(bytes.NewReader(text))
 	return desired, binary.Path, err
 }
 

@@ -102,8 +102,8 @@ func (d Dir) List(ctx context.Context) ([]Listed, error) {
 	}
 	list := make([]Listed, 0, len(plugins))
 	for _, p := range plugins {
-		listed := Listed{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
-			Hubs: []Hub{}}
+		listed := Listed{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled,
+			Installed: VersionIn(filepath.Join(d.Path, p.ID)), Hubs: []Hub{}}
 		if p.Status != "" {
 			if err := json.Unmarshal([]byte(p.Status), &listed.Status); err != nil {
 				return nil, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
@@ -181,7 +181,7 @@ func (d Dir) Retry(ctx context.Context, id string, requests []int64) (int, error
 
 // Enable enables or disables a plugin.
 func (d Dir) Enable(ctx context.Context, id string, enabled bool) (Desired, error) {
-	desired := Desired{ID: id, Enabled: enabled, Installed: d.version(id)}
+	desired := Desired{ID: id, Enabled: enabled, Installed: VersionIn(filepath.Join(d.Path, id))}
 	if _, err := d.Find(ctx, id); err != nil {
 		return desired, err
 	}
@@ -204,9 +204,9 @@ func (d Dir) Remove(ctx context.Context, id string) (string, error) {
 	return files, nil
 }
 
-// version returns the version of a plugin in the directory, or "" if there is none.
-func (d Dir) version(id string) string {
-	manifest, err := sdk.ReadManifest(filepath.Join(d.Path, id, sdk.ManifestName))
+// VersionIn returns the version of the plugin in a directory, or "" if there is none.
+func VersionIn(dir string) string {
+	manifest, err := sdk.ReadManifest(filepath.Join(dir, sdk.ManifestName))
 	if err != nil {
 		return ""
 	}
