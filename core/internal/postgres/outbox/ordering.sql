@@ -52,11 +52,9 @@ FROM
 -- include: rows_table
 AS later (id, business_id, endpoint, ordering_key, sequence)
 
--- name: block
--- Makes claimed rows wait for their earlier rows. A row whose earlier row is just leaving is postponed instead.
-WITH
+-- name: with_still_blocked
 -- The rows that wait for a row that is certain to leave later: its lock is available.
-still_blocked AS MATERIALIZED (
+WITH still_blocked AS MATERIALIZED (
     SELECT later.id
     FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
     JOIN delivery_queue earlier
@@ -64,6 +62,10 @@ still_blocked AS MATERIALIZED (
         -- include: is_before
     FOR SHARE OF earlier SKIP LOCKED
 )
+
+-- name: block
+-- Makes claimed rows wait for their earlier rows. A row whose earlier row is just leaving is postponed instead.
+-- include: with_still_blocked
 UPDATE delivery_queue queue
 SET
     owner = NULL,
@@ -110,16 +112,7 @@ FOR UPDATE OF waiting
 
 -- name: unblock
 -- Releases the rows that wait for no earlier row, or for one that is just leaving.
-WITH
--- The rows that wait for a row that is certain to leave later: its lock is available.
-still_blocked AS MATERIALIZED (
-    SELECT later.id
-    FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
-    JOIN delivery_queue earlier
-        ON
-        -- include: is_before
-    FOR SHARE OF earlier SKIP LOCKED
-)
+-- include: with_still_blocked
 UPDATE delivery_queue queue
 SET blocked = false, available_at = greatest(queue.due_at, ?now)
 FROM ?rows AS next (id, business_id, endpoint, ordering_key, sequence)

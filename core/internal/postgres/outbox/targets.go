@@ -185,7 +185,6 @@ func readSubstitutes(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers
 	}
 	rows, err := readTargets(ctx, db, tx, queries.With("substitute_targets", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "types": pgdialect.Array(types), "substitute": core.OrderPlaced,
-		"target": WebhookTarget,
 	}))
 	for _, row := range rows {
 		receivers[row.Route] = append(receivers[row.Route], row.Target)
@@ -201,9 +200,7 @@ func readSingle(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers map[
 	for i, r := range routes {
 		pairs[i] = []any{r.Business, r.WebhookID}
 	}
-	rows, err := readTargets(ctx, db, tx, queries.With("single_targets", postgres.Args{
-		"webhooks": bun.Tuple(pairs), "target": WebhookTarget,
-	}))
+	rows, err := readTargets(ctx, db, tx, queries.With("single_targets", postgres.Args{"webhooks": bun.Tuple(pairs)}))
 	for _, row := range rows {
 		receivers[row.Route] = append(receivers[row.Route], row.Target)
 	}
@@ -222,7 +219,7 @@ func readCallbacks(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers m
 	}
 	rows, err := readTargets(ctx, db, tx, queries.With("callback_targets", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "urls": pgdialect.Array(addresses),
-		"endpoints": pgdialect.Array(endpoints), "target": CallbackTarget,
+		"endpoints": pgdialect.Array(endpoints),
 	}))
 	for _, row := range rows {
 		row.URL = row.Callback

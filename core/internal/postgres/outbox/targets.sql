@@ -13,6 +13,15 @@ webhook.previous_secret_expires_at,
 webhook.previous_secret_2,
 webhook.previous_secret_2_expires_at
 
+-- name: probed_webhook_target
+-- Whether the circuit of a webhook is open, and the columns of its target.
+EXISTS (
+    SELECT 1
+    FROM endpoint_circuits circuit
+    WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+) AS probed,
+-- include: webhook_target
+
 -- name: callback_target
 -- The columns of the target of callback_url deliveries from businesses.
 0 AS id,
@@ -29,34 +38,18 @@ business.previous_callback_secret_2 AS previous_secret_2,
 business.previous_callback_secret_2_expires_at AS previous_secret_2_expires_at
 
 -- name: subscribed_targets
--- The active webhooks of event types; one row without a webhook if there is none. The last columns are the snapshot of
--- the statement, if any, and whether its own transaction has changed what is cached of the business.
+-- The active webhooks of event types; one row without a webhook if there is none. The snapshot is that of the
+-- statement, if any; uncommitted is whether its own transaction has changed what is cached of the business.
 SELECT
     route.business_id,
     route.event_type,
-    EXISTS (
-        SELECT 1
-        FROM endpoint_circuits circuit
-        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
-    ) AS probed,
-    webhook.id,
-    webhook.version,
-    webhook.url,
-    webhook.retrial_interval_units,
-    webhook.headers,
-    webhook.event_type_header,
-    webhook.event_type_header_value,
-    webhook.secret,
-    webhook.previous_secret,
-    webhook.previous_secret_expires_at,
-    webhook.previous_secret_2,
-    webhook.previous_secret_2_expires_at,
     (SELECT cache_snapshot()) AS snapshot,
     EXISTS (
         SELECT 1
         FROM business_changes change
         WHERE change.business_id = route.business_id AND change.changed_by = pg_current_xact_id_if_assigned()
-    ) AS uncommitted
+    ) AS uncommitted,
+    -- include: probed_webhook_target
 FROM unnest(?businesses::bigint[], ?types::text[]) AS route (business_id, event_type)
 LEFT JOIN webhooks webhook
     ON webhook.business_id = route.business_id AND webhook.event_type = route.event_type AND webhook.active
@@ -67,12 +60,7 @@ ORDER BY webhook.id
 SELECT
     webhook.business_id,
     route.event_type,
-    EXISTS (
-        SELECT 1
-        FROM endpoint_circuits circuit
-        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
-    ) AS probed,
-    ?target
+    -- include: probed_webhook_target
 FROM unnest(?businesses::bigint[], ?types::text[]) AS route (business_id, event_type)
 JOIN webhooks webhook
     ON webhook.business_id = route.business_id AND webhook.event_type = ?substitute AND webhook.active
@@ -88,12 +76,7 @@ ORDER BY webhook.id
 SELECT
     webhook.business_id,
     webhook.id AS route_webhook,
-    EXISTS (
-        SELECT 1
-        FROM endpoint_circuits circuit
-        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
-    ) AS probed,
-    ?target
+    -- include: probed_webhook_target
 FROM webhooks webhook
 WHERE (webhook.business_id, webhook.id) IN ?webhooks
 
@@ -107,6 +90,6 @@ SELECT
         FROM endpoint_circuits circuit
         WHERE circuit.endpoint = route.endpoint AND circuit.probing_since IS NOT NULL
     ) AS probed,
-    ?target
+    -- include: callback_target
 FROM unnest(?businesses::bigint[], ?urls::text[], ?endpoints::bigint[]) AS route (business_id, url, endpoint)
 JOIN businesses business ON business.id = route.business_id
