@@ -1,11 +1,7 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -150,44 +146,19 @@ func faultsPath(business core.BusinessID) string {
 // call sends a request to the simulator at base. The URL of the request is relative to base. It returns Invalid for a
 // rejected request, and Unavailable if there is no response.
 func (d FaultClient) call(ctx context.Context, base string, r request) error {
-	var content []byte
-	var err error
-	if r.body != nil {
-		if content, err = json.Marshal(r.body); err != nil {
-			return err
-		}
-	}
-	request, err := http.NewRequestWithContext(ctx, r.method, base+r.url, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+d.token)
-	response, err := simulatorClient.Do(request)
-	if err != nil {
+	r.url, r.authorization = base+r.url, "Bearer "+d.token
+	response, message, _, err := exchange(ctx, simulatorClient, r)
+	switch {
+	case response == nil:
 		return core.Errorf(core.Unavailable,
 			"the simulator at %s does not respond: start one with servery simulator", base)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	var reply struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(text, &reply) // a list has no message
-	switch {
-	case err == nil && response.StatusCode == http.StatusOK && r.into == nil:
-		return nil
-	case err == nil && response.StatusCode == http.StatusOK:
-		err = json.Unmarshal(text, r.into)
 	case response.StatusCode == http.StatusBadRequest:
-		return core.Errorf(core.Invalid, "%s", reply.Message)
+		return core.Errorf(core.Invalid, "%s", message)
 	case response.StatusCode == http.StatusUnauthorized:
 		return core.Errorf(core.Unavailable, "the simulator at %s requires its token: set SERVERY_SIMULATOR_TOKEN",
 			base)
-	}
-	if err != nil || response.StatusCode != http.StatusOK {
-		return core.Errorf(core.Unavailable, "the server at %s is not a simulator: %s", base,
-			fmt.Sprint(response.StatusCode))
+	case err != nil || response.StatusCode != http.StatusOK:
+		return core.Errorf(core.Unavailable, "the server at %s is not a simulator: %d", base, response.StatusCode)
 	}
 	return nil
 }

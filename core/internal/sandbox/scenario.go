@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -87,17 +88,7 @@ func (s *Scenario) forEach(ctx context.Context, count, concurrency int, do func(
 
 // pause waits. It returns false if the context ends.
 func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return ctx.Err() == nil && postgres.Pause(ctx, d) == nil
 }
 
 // place places the n-th order.

@@ -58,25 +58,36 @@ func (s *Scenario) call(ctx context.Context, r request) (status int, message str
 // callOnce also returns how long to wait before a retry.
 func (s *Scenario) callOnce(ctx context.Context, r request) (status int, message string, took float64,
 	wait time.Duration) {
+	response, message, took, err := exchange(ctx, s.client, r)
+	if err != nil {
+		return 0, err.Error(), took, 0
+	}
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	return response.StatusCode, message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
+}
+
+// exchange sends a request and reads the response, which is nil if there is none. It returns the time in milliseconds.
+func exchange(ctx context.Context, client *http.Client, r request) (response *http.Response, message string,
+	took float64, err error) {
 	var content io.Reader
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
-			return 0, err.Error(), 0, 0
+			return nil, "", 0, err
 		}
 		content = bytes.NewReader(text)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.method, r.url, content)
 	if err != nil {
-		return 0, err.Error(), 0, 0
+		return nil, "", 0, err
 	}
 	request.Header.Set("Authorization", r.authorization)
 	request.Header.Set("Content-Type", "application/json")
 	start := time.Now()
-	response, err := s.client.Do(request)
+	response, err = client.Do(request)
 	if err != nil {
-		return 0, fmt.Sprintf("no response from %s://%s: %v", request.URL.Scheme, request.URL.Host,
-			errors.Unwrap(err)), milliseconds(time.Since(start)), 0
+		return nil, "", milliseconds(time.Since(start)), fmt.Errorf("no response from %s://%s: %w",
+			request.URL.Scheme, request.URL.Host, errors.Unwrap(err))
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
@@ -89,10 +100,9 @@ func (s *Scenario) callOnce(ctx context.Context, r request) (status int, message
 		err = errors.Join(err, json.Unmarshal(text, r.into))
 	}
 	if err != nil {
-		return 0, "the response cannot be read: " + err.Error(), took, 0
+		err = fmt.Errorf("the response cannot be read: %w", err)
 	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-	return response.StatusCode, reply.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
+	return response, reply.Message, took, err
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
