@@ -50,7 +50,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
 		},
-		Filters: &shell.Filters{Names: filterNames, Check: checkFilters}}
+		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)}}
 }
 
 // read reads a page of the list, or searches.

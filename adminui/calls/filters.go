@@ -84,12 +84,6 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 // searches reports whether the filter needs a search, because no index has its values.
 func (f filter) searches() bool { return f.Text != "" || f.Status != 0 }
 
-// checkFilters returns the error of parseFilter.
-func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, err := parseFilter(get, now, zone)
-	return err
-}
-
 // query returns the filter of a page of the list, after the cursor.
 func (f filter) query(cursor string, limit int) console.CallFilter {
 	q := f.CallFilter

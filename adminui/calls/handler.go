@@ -42,7 +42,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/body/:key", access.Viewer, compare.Download(p.bodies)),
 		},
-		Filters: &shell.Filters{Names: filterNames, Check: checkFilters}}
+		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)}}
 }
 
 // read reads a page of the list, or searches.

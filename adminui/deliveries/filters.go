@@ -10,7 +10,6 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -66,12 +65,7 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 		}
 		f.state = webhook.Failed
 	}
-	if f.text, err = console.CheckSearchText(get("text")); err != nil {
-		return f, err
-	}
-	if f.times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime); err == nil && f.text != "" {
-		f.times, err = f.times.Bounded(now, zone)
-	}
+	f.text, f.times, err = shell.ParseSearch(get, now, zone, shell.AnyTime)
 	return f, err
 }
 
@@ -82,12 +76,6 @@ func (f filter) query(cursor string, limit int) webhook.Filter {
 		OfFailure: f.OfFailure, Sort: f.Sort, Limit: limit}
 	q.Before, q.BeforeAt = f.After(cursor)
 	return q
-}
-
-// checkFilters returns the error of parseFilter.
-func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, err := parseFilter(get, now, zone)
-	return err
 }
 
 // addFilters adds the filters to a list.

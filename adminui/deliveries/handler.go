@@ -80,7 +80,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/response/:attempt", access.Viewer, p.Response),
 			shell.Post(path+":id/retry/", access.Support, p.Resend),
 		},
-		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)},
 		Done:    map[string]string{"retried": text.DeliveriesRetry, "queued": text.BulkResendQueued}}
 }
 

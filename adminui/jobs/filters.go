@@ -28,18 +28,7 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	if f.Oldest, err = shell.ParseOldest(get); err != nil {
 		return f, err
 	}
-	if f.text, err = console.CheckSearchText(get("text")); err != nil {
-		return f, err
-	}
-	if f.times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime); err == nil && f.text != "" {
-		f.times, err = f.times.Bounded(now, zone)
-	}
+	f.text, f.times, err = shell.ParseSearch(get, now, zone, shell.AnyTime)
 	f.From, f.To = f.times.From, f.times.To
 	return f, err
-}
-
-// checkFilters returns the error of parseFilter.
-func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, err := parseFilter(get, now, zone)
-	return err
 }

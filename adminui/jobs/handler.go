@@ -60,7 +60,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
 			shell.Get(path+":reference/result.json", access.Viewer, p.Result),
 		},
-		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)},
 		Done:    map[string]string{"ran": text.RanAgain}}
 }
 

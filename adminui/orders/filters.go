@@ -51,24 +51,13 @@ func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f
 	if f.Oldest, err = shell.ParseOldest(get); err != nil {
 		return f, err
 	}
-	if f.text, err = console.CheckSearchText(get("text")); err != nil {
-		return f, err
-	}
 	if state := f.State; state == Unacknowledged || state == Unnotified || state == CallFailed {
 		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
 			state == CallFailed
 	}
-	if f.times, err = shell.ParseTimeRange(get, now, zone, defaultPeriod); err == nil && f.text != "" {
-		f.times, err = f.times.Bounded(now, zone)
-	}
+	f.text, f.times, err = shell.ParseSearch(get, now, zone, defaultPeriod)
 	if f.ID == "" || f.text != "" {
 		f.From, f.To = f.times.From, f.times.To
 	}
 	return f, err
-}
-
-// checkFilters returns the error of parseFilter.
-func checkFilters(get func(string) string, now time.Time, zone *time.Location) error {
-	_, err := parseFilter(get, now, zone)
-	return err
 }

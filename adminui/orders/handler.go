@@ -91,7 +91,7 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":id/send/", access.Support, p.Notify),
 			shell.Post(path+":id/action/:action/", access.Support, p.RequestAction),
 		},
-		Filters: &shell.Filters{Names: filterNames, Check: checkFilters},
+		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)},
 		Done:    map[string]string{"action": text.ActionQueued}}
 }
 

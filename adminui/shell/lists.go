@@ -51,6 +51,17 @@ func ParseOldest(get func(string) string) (oldest bool, err error) {
 	}
 }
 
+// FilterCheck checks the filters of a query, with times in the zone.
+type FilterCheck func(get func(string) string, now time.Time, zone *time.Location) error
+
+// CheckBy returns the check of the filters that a function parses.
+func CheckBy[F any](parse func(func(string) string, time.Time, *time.Location) (F, error)) FilterCheck {
+	return func(get func(string) string, now time.Time, zone *time.Location) error {
+		_, err := parse(get, now, zone)
+		return err
+	}
+}
+
 // arrange adds to a list the columns that the user chose, and the links of its orders.
 func (v *PageContext) arrange(c *fiber.Ctx, list *ui.List, param string) {
 	list.LinkSorts(func(sort string) string { return v.urlWith(sortParam, sort, param, "", searchedParam, "") })

@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
 )
 
 // TimeRange is the time filter of a list: a preset such as today, or explicit times.
@@ -90,6 +91,18 @@ func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 		return r, core.Errorf(core.Invalid, text.FilterSpan)
 	}
 	return r, nil
+}
+
+// ParseSearch reads a text to search and a time range, which is Bounded with a text.
+func ParseSearch(get func(string) string, now time.Time, zone *time.Location,
+	fallback string) (search string, r TimeRange, err error) {
+	if search, err = console.CheckSearchText(get("text")); err != nil {
+		return "", r, err
+	}
+	if r, err = ParseTimeRange(get, now, zone, fallback); err == nil && search != "" {
+		r, err = r.Bounded(now, zone)
+	}
+	return search, r, err
 }
 
 // searchPreset is the time range of a search without a beginning.
