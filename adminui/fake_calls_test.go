@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 func (f *fake) CallsOfStore(_ context.Context, _ core.BusinessID, id int64, _ int) ([]console.Call, error) {
@@ -75,12 +76,12 @@ func (f *fake) Call(_ context.Context, _ core.BusinessID, id core.ID) (console.C
 
 func sampleCalls() []console.Call {
 	attempt := func(n, status int, message string) console.CallAttempt {
-		return console.CallAttempt{N: n, StartedAt: minutesAgo(15), Method: "POST",
+		return console.CallAttempt{N: n, Attempt: relay.Attempt{StartedAt: minutesAgo(15), Method: "POST",
 			URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status,
-			ErrorClass: message, Error: message, Duration: 84 * time.Millisecond,
+			ErrorClass: message, Error: message, Took: 84 * time.Millisecond,
 			RequestHeaders:  map[string]string{"X-Key": "••••••", "Content-Type": "application/json"},
 			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
-			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
+			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}}
 	}
 	upload := attempt(2, 200, "")
 	upload.Step = "upload"

@@ -180,15 +180,15 @@ func sampleStoreCalls() []console.Call {
 	return []console.Call{
 		{ID: idAt(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`),
 			State: string(relay.Done), CreatedAt: minutesAgo(9), FinishedAt: minutesAgo(9),
-			Attempts: []console.CallAttempt{{N: 1, StartedAt: minutesAgo(9), Method: "POST",
-				URL: "https://a.example.com/outlets/17/closed", Status: 204, Duration: 31 * time.Millisecond,
-				RequestBody: []byte(`{"closed":true}`)}}},
+			Attempts: []console.CallAttempt{{N: 1, Attempt: relay.Attempt{StartedAt: minutesAgo(9), Method: "POST",
+				URL: "https://a.example.com/outlets/17/closed", Status: 204, Took: 31 * time.Millisecond,
+				RequestBody: []byte(`{"closed":true}`)}}}},
 		{ID: idAt(72), Kind: string(relay.ItemAction), Platform: "aggregator-b",
 			Payload: []byte(`{"enable":true,"items":[{"ref_id":"dal"}]}`), State: string(relay.Waiting),
 			Message: "the platform answered 503", CreatedAt: minutesAgo(8),
-			Attempts: []console.CallAttempt{{N: 1, StartedAt: minutesAgo(8), Method: "PUT",
+			Attempts: []console.CallAttempt{{N: 1, Attempt: relay.Attempt{StartedAt: minutesAgo(8), Method: "PUT",
 				URL: "https://b.example.com/" + long, Status: 503, ErrorClass: "status",
-				Error: "the platform answered 503"}}}}
+				Error: "the platform answered 503"}}}}}
 }
 
 func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {

@@ -104,7 +104,7 @@ func (l *Timeline) attemptsOf(c console.Call) []attempt {
 	list := make([]attempt, 0, len(c.Attempts))
 	for i, a := range c.Attempts {
 		row := attempt{title: attemptTitle(a), url: a.Method + " " + a.URL, state: ui.OK,
-			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
+			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Took),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
 			requestBody:  l.payload(bodyKey(c, i, request), text.Request_, a.RequestBody),
 			responseBody: l.payload(bodyKey(c, i, response), text.ResponseBody, a.ResponseBody)}

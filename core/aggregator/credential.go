@@ -7,7 +7,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/relay"
-	"github.com/servery-hub/servery/core/webhook"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -138,7 +137,7 @@ func hasSecret(a *relay.Access, secret *pb.Secret) bool {
 func invalidCertificates(a *relay.Access, about *sdk.Description) (list []string) {
 	for _, e := range about.GetEndpoints() {
 		c, err := a.ClientCertificate(certificateOf(e), "")
-		if err == nil && c != nil && (webhook.Certificate)(*c).Check() != nil {
+		if err == nil && c != nil && c.Check() != nil {
 			list = append(list, "a valid pair of the secrets "+e.GetCertificate()+" and "+e.GetCertificateKey())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -25,20 +26,10 @@ type Call struct {
 	Attempts     []CallAttempt
 }
 
-// CallAttempt is one attempt of a call. Secrets are masked.
+// CallAttempt is one attempt of a call. Secrets are masked, and each body is its first 4 KiB.
 type CallAttempt struct {
-	N               int
-	StartedAt       time.Time
-	Method, URL     string
-	RequestHeaders  map[string]string
-	RequestBody     []byte // the first 4 KiB
-	Status          int    // 0 without a response
-	ErrorClass      string // "" on success
-	Error           string
-	ResponseHeaders map[string]string
-	ResponseBody    []byte // the first 4 KiB
-	Duration        time.Duration
-	Step            string // of a plan with several requests; "": it has one
+	N int
+	relay.Attempt
 }
 
 // CallRow is a call in a list. Its Attempts are not read.

@@ -132,8 +132,8 @@ func (s *tokenServer) count() int {
 type guardedSender struct{ *webhook.Sender }
 
 func (o guardedSender) Send(ctx context.Context, r relay.Request) relay.Attempt {
-	a := o.Exchange(ctx, webhook.Request{Method: r.Method, URL: r.URL, Headers: r.Headers, Secrets: r.Secrets,
-		Body: r.Body, Unmasked: r.Unmasked})
+	r.Certificate = nil // those of the tests are no valid pairs
+	a := o.Exchange(ctx, r)
 	return relay.Attempt{StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders,
 		RequestBody: r.Body, Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,
 		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody}

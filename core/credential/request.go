@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // tokenRequest is a token request with its URL and secrets.
@@ -21,7 +22,7 @@ type tokenRequest struct {
 	url                    string
 	clientID, clientSecret string
 	refreshToken           string // the one that an operator set
-	certificate            *relay.ClientCertificate
+	certificate            *webhook.Certificate
 	store                  string // whose own secrets it uses; "": those of the platform
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/plugins/sdk/signature"
 )
 
@@ -68,9 +69,6 @@ func (f TimestampFormat) format(at time.Time) string {
 // Certificate names the secrets with a client certificate chain and its key, in PEM. The zero value is none.
 type Certificate struct{ Chain, Key string }
 
-// ClientCertificate is a client certificate chain and its key, in PEM.
-type ClientCertificate struct{ Chain, Key string }
-
 // StoreSecret returns the name of a store's own value of a secret.
 func StoreSecret(name, store string) string { return name + "@" + store }
 
@@ -106,7 +104,7 @@ func (a Access) RequiredSecret(name, store string) (value, of string, err error)
 }
 
 // ClientCertificate returns the certificate that two secrets contain, or nil if there is none.
-func (a Access) ClientCertificate(c Certificate, store string) (*ClientCertificate, error) {
+func (a Access) ClientCertificate(c Certificate, store string) (*webhook.Certificate, error) {
 	if c == (Certificate{}) {
 		return nil, nil
 	}
@@ -115,7 +113,7 @@ func (a Access) ClientCertificate(c Certificate, store string) (*ClientCertifica
 		return nil, err
 	}
 	key, _, err := a.RequiredSecret(c.Key, store)
-	return &ClientCertificate{chain, key}, err
+	return &webhook.Certificate{Chain: chain, Key: key}, err
 }
 
 // TokenRequest asks for an access token.

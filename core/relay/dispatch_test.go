@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/plugins/sdk/signature"
 )
 
@@ -122,7 +123,7 @@ func TestRequestsUseCertificateAndSecretsOfTheStore(t *testing.T) {
 		Header: "X-Sum"}}}
 	sender := &scriptedSender{statuses: []int{200}}
 	require.Equal(t, Done, sender.dispatch(nil, plan).State)
-	require.Equal(t, &ClientCertificate{"CHAIN", "k of s1"}, sender.requests[0].Certificate)
+	require.Equal(t, &webhook.Certificate{Chain: "CHAIN", Key: "k of s1"}, sender.requests[0].Certificate)
 	require.Equal(t, scheme.Sum([]byte("k of s1"), signature.Request{Path: "/base/a"}),
 		sender.requests[0].Headers["X-Sum"])
 	require.Nil(t, plan.Headers, "the plan is unchanged")

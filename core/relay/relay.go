@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/outcome"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Kind is the kind of a call.
@@ -343,15 +344,7 @@ type Plugins interface {
 }
 
 // Request is a plan with URL and secrets.
-type Request struct {
-	Method, URL string
-	Headers     map[string]string
-	Secrets     map[string]string // headers whose values are masked in records
-	Body        []byte
-	Certificate *ClientCertificate // nil: none
-	Unmasked    bool               // the record has the response as it came: the caller masks it
-	KeepRaw     bool               // the attempt has the response also as it came
-}
+type Request = webhook.Request
 
 // Sender makes one attempt, within its own time limit.
 type Sender interface {

@@ -97,8 +97,7 @@ type outbound struct{ *webhook.Sender }
 
 // Send makes one attempt (relay.Sender).
 func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
-	a := o.Exchange(ctx, webhook.Request{Method: r.Method, URL: r.URL, Headers: r.Headers, Secrets: r.Secrets,
-		Body: r.Body, Certificate: (*webhook.Certificate)(r.Certificate), Unmasked: r.Unmasked, KeepRaw: r.KeepRaw})
+	a := o.Exchange(ctx, r)
 	return relay.Attempt{
 		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, RequestBody: r.Body,
 		Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,

@@ -159,7 +159,7 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 			json.Unmarshal(received, &a.ResponseHeaders)); err != nil {
 			return fmt.Errorf("reading the headers of a call: %w", err)
 		}
-		a.Duration = time.Duration(took) * time.Microsecond
+		a.Took = time.Duration(took) * time.Microsecond
 		byID[call].Attempts = append(byID[call].Attempts, a)
 	}
 	return rows.Err()
