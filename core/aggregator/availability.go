@@ -93,8 +93,8 @@ func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, setti
 	}
 	subject := subjectOf(call, settings)
 	subject.Store = p.StoreRefID
-	read, err := h.Plugin(call.Plugin).InterpretAvailability(ctx, subject, action,
-		responseForPlugin(response))
+	read, err := pluginhost.InterpretAvailability.Do(ctx, h.Plugin(call.Plugin), subject,
+		&pb.InterpretRequest{Action: action, Response: responseForPlugin(response)})
 	if err != nil {
 		return relay.Outcome{}, err
 	}

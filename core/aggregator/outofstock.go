@@ -34,7 +34,7 @@ func (h *Host) interpretItemsOOS(ctx context.Context, call relay.Call, settings 
 		return relay.Outcome{}, nil
 	}
 	read, err := pluginhost.InterpretItemsOOS.Do(ctx, h.Plugin(call.Plugin), subjectOf(call, settings),
-		responseForPlugin(response))
+		&pb.InterpretRequest{Response: responseForPlugin(response)})
 	if err != nil {
 		return relay.Outcome{}, err
 	}

@@ -209,8 +209,8 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	if !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{ByCallback: isByCallback(h.description(call.Plugin), p.Action)}, nil
 	}
-	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
-		responseForPlugin(response))
+	outcome, err := pluginhost.InterpretResponse.Do(ctx, h.Plugin(call.Plugin), subjectOf(call, settings),
+		&pb.InterpretRequest{Action: p.Action, Response: responseForPlugin(response)})
 	if err != nil {
 		return relay.Outcome{}, err
 	}

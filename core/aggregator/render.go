@@ -242,7 +242,7 @@ func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResu
 			return relay.Outcome{}, nil
 		}
 		read, err := pluginhost.InterpretPublish.Do(ctx, p.plugin, p.responseSubject(),
-			responseForPlugin(response))
+			&pb.InterpretRequest{Response: responseForPlugin(response)})
 		if err != nil {
 			return relay.Outcome{}, err
 		}

@@ -26,7 +26,7 @@ func (h *Host) interpretAcknowledge(ctx context.Context, call relay.Call, settin
 		return relay.Outcome{}, nil
 	}
 	read, err := pluginhost.InterpretAcknowledge.Do(ctx, h.Plugin(call.Plugin), subjectOf(call, settings),
-		responseForPlugin(response))
+		&pb.InterpretRequest{Response: responseForPlugin(response)})
 	return publishOutcomeOf(read), err
 }
 

@@ -142,7 +142,9 @@ func (p Plugin) ServeMenu(ctx context.Context, s Subject, r *sdk.ServeRequest) (
 	r.Call = s.call()
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.InboundReply, error) {
 		return invoke(ctx, p, newRequest("Menu.Serve", s, r),
-			func(ctx context.Context, i *instance) (*sdk.InboundReply, error) { return i.client.ServeMenu(ctx, r) })
+			func(ctx context.Context, i *instance) (*sdk.InboundReply, error) {
+				return i.client.Menu().Serve(ctx, r)
+			})
 	})
 }
 
@@ -152,7 +154,7 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 	r.Call = s.call()
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (Decision, error) {
 		return requestDecision(ctx, p, newRequest("Menu.PlanUnlist", s, r),
-			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Menu().PlanUnlist(ctx, r) })
 	})
 }
 
@@ -162,7 +164,7 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 	about := newRequest("Orders.Translate", s, request)
 	t.Translation, err = invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		t.Description = i.description
-		return i.client.Translate(ctx, s.call(), request)
+		return i.client.Orders().Translate(ctx, &pb.TranslateRequest{Call: s.call(), Request: request})
 	})
 	if err == nil {
 		err = p.checkOrder(about, t.Translation)
@@ -200,7 +202,8 @@ func (p Plugin) TranslateFetched(ctx context.Context, s Subject, request *sdk.In
 	response *sdk.Response) (*sdk.Translation, error) {
 	about := newRequest("Orders.TranslateFetched", s, request, response)
 	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
-		t, err := i.client.TranslateFetched(ctx, s.call(), request, response)
+		t, err := i.client.Orders().TranslateFetched(ctx,
+			&pb.TranslateFetchedRequest{Call: s.call(), Request: request, Response: response})
 		if wrong := sdk.CheckFetched(t); err == nil && wrong != nil {
 			return nil, &sdk.Fault{Message: oneLine(wrong)}
 		}
@@ -221,31 +224,13 @@ func (p Plugin) mayReply(about request, result proto.Message) bool {
 	return err == nil
 }
 
-// InterpretAvailability interprets the aggregator's response to such a change.
-func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string,
-	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, newRequest("Availability.InterpretAnswer", s, response),
-		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-			return i.client.InterpretAvailability(ctx, s.call(), action, response)
-		})
-}
-
 // InterpretPoll interprets the response to a poll.
 func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest,
 	response *sdk.Response) (*sdk.PollResult, error) {
 	r.Call = s.call()
 	return invoke(ctx, p, newRequest("Polls.Interpret", s, r, response),
 		func(ctx context.Context, i *instance) (*sdk.PollResult, error) {
-			return i.client.InterpretPoll(ctx, r, response)
-		})
-}
-
-// InterpretResponse interprets the aggregator's response to an action.
-func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
-	response *sdk.Response) (*sdk.ActionOutcome, error) {
-	return invoke(ctx, p, newRequest("Actions.InterpretResponse", s, response),
-		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-			return i.client.InterpretResponse(ctx, s.call(), action, response)
+			return i.client.Polls().Interpret(ctx, &pb.InterpretPollRequest{Poll: r, Response: response})
 		})
 }
 
@@ -254,7 +239,8 @@ func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
 	about := newRequest("Actions.InterpretCallback", s, request)
 	outcome, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-		return i.client.InterpretCallback(ctx, s.call(), request)
+		return i.client.Actions().InterpretCallback(ctx,
+			&pb.InterpretCallbackRequest{Call: s.call(), Request: request})
 	})
 	if err == nil && !p.mayReply(about, outcome) {
 		outcome.Reply = nil

@@ -64,7 +64,8 @@ func TestProgramsHaveNoNetwork(t *testing.T) {
 	running, err := program(t, "dials").Start()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, running.Stop()) }()
-	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{RiderName: listener.Addr().String()})
+	_, err = running.Client.Riders().PlanStatus(t.Context(),
+		&pb.RiderStatusRequest{RiderName: listener.Addr().String()})
 	require.ErrorContains(t, err, "network is unreachable")
 }
 
@@ -147,7 +148,7 @@ func TestStoppedProgramHasItsPrintsInTheLog(t *testing.T) {
 	t.Parallel()
 	running, err := program(t, "prints").Start()
 	require.NoError(t, err)
-	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{RiderName: "Asha"})
+	_, err = running.Client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{RiderName: "Asha"})
 	require.NoError(t, err)
 	require.NoError(t, running.Stop())
 	require.True(t, strings.HasSuffix(string(running.Log()), " Asha\n"))
@@ -167,7 +168,7 @@ func TestEndedProgramIsNotAmongItsLeftovers(t *testing.T) {
 	t.Parallel()
 	running, err := program(t, "inherits").Start()
 	require.NoError(t, err)
-	_, err = running.Client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	_, err = running.Client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
 	require.NoError(t, running.Stop())
 	left := running.Leftovers()

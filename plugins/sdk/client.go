@@ -21,154 +21,71 @@ const (
 // or a Fault.
 type Client struct {
 	// Chunk is the maximum size of a chunk of a menu, in bytes. The default is ChunkSize.
-	Chunk        int
-	conn         grpc.ClientConnInterface
-	plugin       pb.PluginClient
-	menu         pb.MenuClient
-	orders       pb.OrdersClient
-	riders       pb.RidersClient
-	actions      pb.ActionsClient
-	availability pb.AvailabilityClient
-	polls        pb.PollsClient
+	Chunk int
+	conn  deadlined
 }
 
 // NewClient returns a client for a connection, which must use DialOptions.
-func NewClient(conn grpc.ClientConnInterface) *Client {
-	return &Client{
-		Chunk: ChunkSize, conn: conn,
-		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
-		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn),
-		availability: pb.NewAvailabilityClient(conn), polls: pb.NewPollsClient(conn),
-	}
-}
+func NewClient(conn grpc.ClientConnInterface) *Client { return &Client{ChunkSize, deadlined{conn}} }
 
 // Conn returns the connection.
-func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn.ClientConnInterface }
 
-// call makes a unary call with a time limit.
-func call[Q, A any](ctx context.Context, within time.Duration,
-	do func(context.Context, Q, ...grpc.CallOption) (A, error), question Q) (A, error) {
+// deadlined adds the deadlines to the unary calls of a connection.
+type deadlined struct{ grpc.ClientConnInterface }
+
+// Invoke makes a unary call.
+func (d deadlined) Invoke(ctx context.Context, method string, request, reply any, options ...grpc.CallOption) error {
+	within := callDeadline
+	switch method {
+	case pb.Plugin_CheckHealth_FullMethodName:
+		within = healthDeadline
+	case pb.Plugin_Drain_FullMethodName, pb.Menu_PlanUnlist_FullMethodName, pb.Menu_Serve_FullMethodName:
+		within = menuDeadline
+	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return do(ctx, question)
+	return d.ClientConnInterface.Invoke(ctx, method, request, reply, options...)
 }
+
+func (c *Client) plugin() pb.PluginClient { return pb.NewPluginClient(c.conn) }
+
+// Menu returns the calls about menus. CheckMenu and Render make those with streams.
+func (c *Client) Menu() pb.MenuClient { return pb.NewMenuClient(c.conn) }
+
+// Orders returns the calls about orders.
+func (c *Client) Orders() pb.OrdersClient { return pb.NewOrdersClient(c.conn) }
+
+// Riders returns the calls about riders.
+func (c *Client) Riders() pb.RidersClient { return pb.NewRidersClient(c.conn) }
+
+// Actions returns the calls about feature actions.
+func (c *Client) Actions() pb.ActionsClient { return pb.NewActionsClient(c.conn) }
+
+// Availability returns the calls about stores and items that open or close.
+func (c *Client) Availability() pb.AvailabilityClient { return pb.NewAvailabilityClient(c.conn) }
+
+// Polls returns the calls about polls.
+func (c *Client) Polls() pb.PollsClient { return pb.NewPollsClient(c.conn) }
 
 // Describe returns the plugin's description.
 func (c *Client) Describe(ctx context.Context) (*Description, error) {
-	return call(ctx, callDeadline, c.plugin.Describe, &pb.DescribeRequest{})
+	return c.plugin().Describe(ctx, &pb.DescribeRequest{})
 }
 
 // Configure validates the settings of a call. It returns no problems if they are valid.
 func (c *Client) Configure(ctx context.Context, about *Call) ([]*Problem, error) {
-	answer, err := call(ctx, callDeadline, c.plugin.Configure, &pb.ConfigureRequest{Call: about})
+	answer, err := c.plugin().Configure(ctx, &pb.ConfigureRequest{Call: about})
 	return answer.GetProblems(), err
 }
 
 // CheckHealth returns the plugin's health. Its deadline is one second.
 func (c *Client) CheckHealth(ctx context.Context) (*pb.Health, error) {
-	return call(ctx, healthDeadline, c.plugin.CheckHealth, &pb.CheckHealthRequest{})
+	return c.plugin().CheckHealth(ctx, &pb.CheckHealthRequest{})
 }
 
 // Drain stops the plugin from accepting calls, and waits for the running ones.
 func (c *Client) Drain(ctx context.Context) error {
-	_, err := call(ctx, menuDeadline, c.plugin.Drain, &pb.DrainRequest{})
+	_, err := c.plugin().Drain(ctx, &pb.DrainRequest{})
 	return err
-}
-
-// InterpretPublish interprets the aggregator's response to a menu.
-func (c *Client) InterpretPublish(ctx context.Context, about *Call, response *Response) (*PublishOutcome, error) {
-	return call(ctx, callDeadline, c.menu.InterpretPublish, &pb.InterpretRequest{Call: about, Response: response})
-}
-
-// PlanUnlist plans the removal of a store from the aggregator.
-func (c *Client) PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error) {
-	return call(ctx, menuDeadline, c.menu.PlanUnlist, request)
-}
-
-// PlanStoreAction plans the opening or closing of a store.
-func (c *Client) PlanStoreAction(ctx context.Context, request *pb.StoreActionRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.availability.PlanStore, request)
-}
-
-// PlanStoreBusy plans the notice of how busy a store is.
-func (c *Client) PlanStoreBusy(ctx context.Context, request *pb.StoreBusyRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.availability.PlanBusy, request)
-}
-
-// PlanItemAction plans the enabling or disabling of items and options.
-func (c *Client) PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.availability.PlanItems, request)
-}
-
-// InterpretAvailability interprets the aggregator's response to a store or item action.
-func (c *Client) InterpretAvailability(ctx context.Context, about *Call, action string,
-	response *Response) (*PublishOutcome, error) {
-	return call(ctx, callDeadline, c.availability.InterpretAnswer,
-		&pb.InterpretRequest{Call: about, Action: action, Response: response})
-}
-
-// Translate translates an inbound request that places or cancels an order.
-func (c *Client) Translate(ctx context.Context, about *Call, request *InboundRequest) (*Translation, error) {
-	return call(ctx, callDeadline, c.orders.Translate, &pb.TranslateRequest{Call: about, Request: request})
-}
-
-// TranslateFetched translates an inbound request with the response that the hub fetched for it.
-func (c *Client) TranslateFetched(ctx context.Context, about *Call, request *InboundRequest,
-	response *Response) (*Translation, error) {
-	return call(ctx, callDeadline, c.orders.TranslateFetched,
-		&pb.TranslateFetchedRequest{Call: about, Request: request, Response: response})
-}
-
-// PlanAcknowledge plans the acknowledgement of an order.
-func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.orders.PlanAcknowledge, request)
-}
-
-// InterpretAcknowledge interprets the aggregator's response to an acknowledgement.
-func (c *Client) InterpretAcknowledge(ctx context.Context, about *Call, response *Response) (*PublishOutcome, error) {
-	return call(ctx, callDeadline, c.orders.InterpretAcknowledge,
-		&pb.InterpretRequest{Call: about, Response: response})
-}
-
-// PlanOrderStatus plans the update of an order's state.
-func (c *Client) PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.orders.PlanStatus, request)
-}
-
-// PlanItemsOOS plans the report that items of an order are out of stock.
-func (c *Client) PlanItemsOOS(ctx context.Context, request *pb.ItemsOOSRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.orders.PlanItemsOOS, request)
-}
-
-// InterpretItemsOOS interprets the aggregator's response to that report.
-func (c *Client) InterpretItemsOOS(ctx context.Context, about *Call, response *Response) (*ItemsOOSOutcome, error) {
-	return call(ctx, callDeadline, c.orders.InterpretItemsOOS, &pb.InterpretRequest{Call: about, Response: response})
-}
-
-// PlanRiderStatus plans the update of a rider's status.
-func (c *Client) PlanRiderStatus(ctx context.Context, request *pb.RiderStatusRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.riders.PlanStatus, request)
-}
-
-// PlanRiderLocation plans the update of a rider's location.
-func (c *Client) PlanRiderLocation(ctx context.Context, request *pb.RiderLocationRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.riders.PlanLocation, request)
-}
-
-// PlanAction plans a feature action.
-func (c *Client) PlanAction(ctx context.Context, request *pb.ActionRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.actions.PlanAction, request)
-}
-
-// InterpretResponse interprets the aggregator's response to an action.
-func (c *Client) InterpretResponse(ctx context.Context, about *Call, action string,
-	response *Response) (*ActionOutcome, error) {
-	return call(ctx, callDeadline, c.actions.InterpretResponse,
-		&pb.InterpretRequest{Call: about, Action: action, Response: response})
-}
-
-// InterpretCallback interprets an inbound request with the outcome of an action.
-func (c *Client) InterpretCallback(ctx context.Context, about *Call, request *InboundRequest) (*ActionOutcome, error) {
-	return call(ctx, callDeadline, c.actions.InterpretCallback,
-		&pb.InterpretCallbackRequest{Call: about, Request: request})
 }

@@ -50,7 +50,7 @@ func TestMenuCallsHaveTheTimeOfTheirCaller(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, found[0].GetMessage())
 	}
-	decision, err := client.PlanUnlist(t.Context(), &pb.UnlistRequest{StoreRefId: "s1"})
+	decision, err := client.Menu().PlanUnlist(t.Context(), &pb.UnlistRequest{StoreRefId: "s1"})
 	require.NoError(t, err)
 	require.Equal(t, "30s", decision.GetSkip())
 }
@@ -68,9 +68,9 @@ func (large) PlanItemAction(context.Context, *pb.ItemActionRequest) (*sdk.Decisi
 
 func TestOnlyResultsAboutMenusAreLarge(t *testing.T) {
 	client, _ := serve(t, large{})
-	_, err := client.PlanItemAction(t.Context(), &pb.ItemActionRequest{})
+	_, err := client.Availability().PlanItems(t.Context(), &pb.ItemActionRequest{})
 	require.NoError(t, err)
-	_, err = client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	_, err = client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }
 
@@ -87,7 +87,7 @@ func (scattered) PlanItemAction(context.Context, *pb.ItemActionRequest) (*sdk.De
 
 func TestResultsAreBoundedBeforeTheyAreDecoded(t *testing.T) {
 	client, _ := serve(t, scattered{})
-	_, err := client.PlanItemAction(t.Context(), &pb.ItemActionRequest{})
+	_, err := client.Availability().PlanItems(t.Context(), &pb.ItemActionRequest{})
 	require.ErrorAs(t, err, new(*sdk.Fault))
 	require.EqualError(t, err, "the plugin's response: it has more than 200000 objects")
 }

@@ -35,7 +35,7 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 func (c *Client) CheckMenu(ctx context.Context, about *Call, check *Check) ([]*Finding, error) {
 	ctx, cancel := withDeadline(ctx)
 	defer cancel()
-	stream, err := c.menu.CheckItems(ctx)
+	stream, err := c.Menu().CheckItems(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func addObjects[T interface{ GetRefId() string }](sent map[[2]string]bool, entit
 func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
 	defer cancel()
-	stream, err := c.menu.Render(ctx)
+	stream, err := c.Menu().Render(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +129,6 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 		plan.Body = body
 	}
 	return decision, nil
-}
-
-// ServeMenu returns the response to a request that fetches the menu of a store.
-func (c *Client) ServeMenu(ctx context.Context, request *ServeRequest) (*InboundReply, error) {
-	return call(ctx, menuDeadline, c.menu.Serve, request)
 }
 
 // exchange sends and receives concurrently, so that neither side blocks the other. It returns when both have ended.

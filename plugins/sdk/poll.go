@@ -65,16 +65,6 @@ func (p pollsService) Interpret(ctx context.Context, req *pb.InterpretPollReques
 	})
 }
 
-// PlanPoll plans the requests of a run of a poll.
-func (c *Client) PlanPoll(ctx context.Context, request *PollRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.polls.Plan, request)
-}
-
-// InterpretPoll interprets the response to a poll.
-func (c *Client) InterpretPoll(ctx context.Context, request *PollRequest, response *Response) (*PollResult, error) {
-	return call(ctx, callDeadline, c.polls.Interpret, &pb.InterpretPollRequest{Poll: request, Response: response})
-}
-
 // polls checks the declared polls.
 func (c *validation) polls(d *Description) {
 	list := d.GetPolls()

@@ -158,7 +158,7 @@ func TestInvalidParametersDoNotReachThePlugin(t *testing.T) {
 		`[]`: "parameters must be a JSON object", `{}`: "parameters.minutes is required",
 	} {
 		before := planned
-		_, err := client.PlanAction(t.Context(),
+		_, err := client.Actions().PlanAction(t.Context(),
 			&pb.ActionRequest{Action: "delay", Parameters: []byte(parameters)})
 		if says == "" {
 			require.NoError(t, err)

@@ -108,7 +108,7 @@ func TestPluginErrorsMapToStatusCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, log := serve(t, riders{answer: c.answer})
-			_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+			_, err := client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 			require.Equal(t, c.code, status.Code(err))
 			require.ErrorContains(t, err, c.says)
 			require.Equal(t, c.code == codes.InvalidArgument, sdk.IsRefusal(err))
@@ -126,7 +126,7 @@ func TestCallTraceReachesThePluginAndItsLog(t *testing.T) {
 		sdk.Logger(ctx).Info("deciding")
 		return sdk.Skip(sdk.Traceparent(ctx))
 	}})
-	decision, err := client.PlanRiderStatus(sdk.WithTraceparent(t.Context(), trace), &pb.RiderStatusRequest{})
+	decision, err := client.Riders().PlanStatus(sdk.WithTraceparent(t.Context(), trace), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
 	require.Equal(t, trace, decision.GetSkip())
 	require.Contains(t, log.text(), `"call":"Riders.PlanStatus","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"`)
@@ -139,7 +139,7 @@ func TestEveryPluginCallHasADeadline(t *testing.T) {
 		}
 		return sdk.Skip("bounded")
 	}})
-	_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	_, err := client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
 	// a host without a deadline
 	_, err = pb.NewRidersClient(client.Conn()).PlanStatus(t.Context(), &pb.RiderStatusRequest{})
@@ -155,7 +155,7 @@ func TestDrainFinishesRunningCallsAndRejectsNewOnes(t *testing.T) {
 	}})
 	answered, drained := make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+		_, err := client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 		answered <- err
 	}()
 	<-entered
@@ -164,7 +164,7 @@ func TestDrainFinishesRunningCallsAndRejectsNewOnes(t *testing.T) {
 		health, err := client.CheckHealth(t.Context())
 		return err == nil && health.GetState() == pb.HealthState_HEALTH_STATE_DRAINING && health.GetInFlight() == 1
 	})
-	_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
+	_, err := client.Riders().PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.Equal(t, codes.Unavailable, status.Code(err))
 	require.Empty(t, drained, "it returns only when no call is under way")
 	close(release)

@@ -66,7 +66,7 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 			require.NoError(t, err)
 			m, err := aggregatorOf(account.Plugin).newOrder(basket, account)
 			require.NoError(t, err)
-			read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
+			read, err := plugin.Orders().Translate(t.Context(), translate(m))
 			require.NoError(t, err, string(m.body))
 			o := read.GetOrder()
 			mode := Delivery
@@ -90,11 +90,20 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 			require.Empty(t, o.GetCharges())
 		}
 		m := aggregatorOf(account.Plugin).cancelOrder("42")
-		read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
+		read, err := plugin.Orders().Translate(t.Context(), translate(m))
 		require.NoError(t, err)
 		require.Equal(t, []string{"42", cancelReason},
 			[]string{read.GetCancellation().GetPlatformOrderId(), read.GetCancellation().GetReason()})
 	}
+}
+
+func translate(m message) *pb.TranslateRequest {
+	return &pb.TranslateRequest{Call: &sdk.Call{}, Request: &sdk.InboundRequest{Kind: m.kind, Body: m.body}}
+}
+
+func contact(body string) *pb.InterpretCallbackRequest {
+	return &pb.InterpretCallbackRequest{Call: &sdk.Call{},
+		Request: &sdk.InboundRequest{Kind: "customer-data", Body: []byte(body)}}
 }
 
 func requireLine(t *testing.T, l Line, read *pb.OrderItem) {
@@ -133,14 +142,12 @@ func TestCustomerContactIsSentByCallback(t *testing.T) {
 	require.Equal(t, b.hubRequests()[0].body, got.body)
 
 	plugin := startPlugin(t, "a")
-	outcome, err := plugin.InterpretCallback(t.Context(), &sdk.Call{},
-		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(got.body)})
+	outcome, err := plugin.Actions().InterpretCallback(t.Context(), contact(got.body))
 	require.NoError(t, err)
 	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_DONE, maskedPhone("90001"), request},
 		[]any{outcome.GetState(), outcome.GetCustomerPhone(), outcome.GetIdempotencyKey()})
 	b.admin("POST", "7/a/orders/90001/contact", `{"error":"no such customer"}`, new(Sent))
-	outcome, err = plugin.InterpretCallback(t.Context(), &sdk.Call{},
-		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.hubRequests()[2].body)})
+	outcome, err = plugin.Actions().InterpretCallback(t.Context(), contact(b.hubRequests()[2].body))
 	require.NoError(t, err)
 	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_FAILED, "no such customer", "90001"},
 		[]any{outcome.GetState(), outcome.GetMessage(), outcome.GetPlatformOrderId()})
