@@ -10,9 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofiber/fiber/v2/middleware/adaptor"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -113,7 +110,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	}
 	m.registry.MustRegister(config.PluginMetrics.calls, config.PluginMetrics.states, pluginCollector{config.Host.Host})
 	m.registry.MustRegister(replicaCollector{h})
-	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
+	h.server.App.Get("/metrics", m.serve())
 	return h
 }
 

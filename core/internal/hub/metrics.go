@@ -7,8 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -17,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/web/body"
 )
 
 // metrics holds what /metrics shows in addition to the process metrics.
@@ -71,6 +75,17 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 		m.unverified, m.unrouted, m.outcomes, backlogCollector{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// serve returns the handler of /metrics, which needs no authentication.
+func (m *metrics) serve() fiber.Handler {
+	handle := adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return func(c *fiber.Ctx) error {
+		// The adaptor would read a body of any size into memory.
+		body.DrainRest(c.Context(), 0)
+		_ = c.Request().CloseBodyStream()
+		return handle(c)
+	}
 }
 
 // RequestHandled counts an HTTP response (web.Observer).

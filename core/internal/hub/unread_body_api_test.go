@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/assets"
+	"github.com/servery-hub/servery/adminui/reference"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/limit"
@@ -23,16 +25,24 @@ import (
 // maxUnread is the same as in package web.
 const maxUnread = 64 << 10
 
-// sendPartial sends the headers of a request and a part of its body, and returns the response.
+// sendPartial sends the headers of a POST request and a part of its body, and returns the response.
 func sendPartial(t *testing.T, address, path, headers, body string) (int, string) {
+	t.Helper()
+	return sendStart(t, address, "POST "+path, headers, body)
+}
+
+// sendStart is sendPartial for any method, which begins the target.
+func sendStart(t *testing.T, address, target, headers, body string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", path,
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", target,
 		headers, body)
 	require.NoError(t, err)
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	method, _, _ := strings.Cut(target, " ")
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	require.NoError(t, err)
 	require.True(t, response.Close, "nobody reads on")
 	text, err := io.ReadAll(response.Body)
@@ -88,6 +98,43 @@ func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
 	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ",
 		body.Prefetched))
 	require.Equal(t, 405, status, text)
+}
+
+func TestPagesForEverybodyReadNoBody(t *testing.T) {
+	a := newAPI(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) })
+	a.hub.mountPages("http://example.com", 0)
+	address := serveOn(t, a)
+	const size = 1 << 20
+	long, start := fmt.Sprintf("Content-Length: %d", size), strings.Repeat(" ", body.Prefetched)
+	chunk := fmt.Sprintf("%x\r\n%s", size, start)
+	for _, path := range []string{"/metrics", "/metrics/", "/healthz", "/readyz", "/openapi.json", reference.Path,
+		assets.URL("app.css"), shell.SignInPath} {
+		for _, method := range []string{"GET", "HEAD"} {
+			status, text := sendStart(t, address, method+" "+path, long, start)
+			require.Contains(t, []int{200, 303}, status, "%s %s: %s", method, path, text)
+		}
+	}
+	status, text := sendStart(t, address, "GET /metrics", "Transfer-Encoding: chunked", chunk)
+	require.Equal(t, 200, status, text)
+}
+
+func TestMetricsKeepTheConnectionOfAScraper(t *testing.T) {
+	address := serveOn(t, newAPI(t, nil))
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	reader := bufio.NewReader(conn)
+	for _, header := range []string{"", "Content-Length: 0\r\n", ""} {
+		_, err = fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: a\r\n%s\r\n", header)
+		require.NoError(t, err)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.Equal(t, 200, response.StatusCode)
+		require.False(t, response.Close)
+	}
 }
 
 func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
