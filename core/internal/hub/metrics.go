@@ -77,9 +77,10 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 	return m
 }
 
-// serve returns the handler of /metrics, which needs no authentication.
+// serve returns the handler of /metrics, which needs no authentication. Requests that arrive while metrics are read
+// share them. Otherwise they could take all shared connections to the database.
 func (m *metrics) serve() fiber.Handler {
-	handle := adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	handle := adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{CoalesceGather: true}))
 	return func(c *fiber.Ctx) error {
 		// The adaptor would read a body of any size into memory.
 		body.DrainRest(c.Context(), 0)

@@ -1,12 +1,21 @@
 package hub
 
 import (
+	"errors"
+	"net"
+	"net/http"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
@@ -25,6 +34,54 @@ func TestRequestMetricsExcludeProbes(t *testing.T) {
 		routes = append(routes, row[1])
 	}
 	require.Equal(t, []string{"/openapi.json"}, routes)
+}
+
+// slowCollector is a collector that waits. It counts how many reads of it run at a time.
+type slowCollector struct {
+	running, most atomic.Int32
+	proceed       chan struct{}
+}
+
+func (*slowCollector) Describe(ch chan<- *prometheus.Desc) { ch <- consoleStreams }
+
+func (s *slowCollector) Collect(ch chan<- prometheus.Metric) {
+	s.most.Store(max(s.most.Load(), s.running.Add(1)))
+	defer s.running.Add(-1)
+	<-s.proceed
+	ch <- prometheus.MustNewConstMetric(consoleStreams, prometheus.GaugeValue, 1)
+}
+
+func TestConcurrentScrapesShareOneReadOfMetrics(t *testing.T) {
+	slow := &slowCollector{proceed: make(chan struct{})}
+	proceed := sync.OnceFunc(func() { close(slow.proceed) })
+	m := &metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(slow)
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	app.Get("/metrics", m.serve())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = app.Listener(listener) }()
+	t.Cleanup(func() { require.NoError(t, app.Shutdown()) })
+	t.Cleanup(proceed)
+	var scrapes errgroup.Group
+	for range 8 {
+		scrapes.Go(func() error {
+			response, err := http.Get("http://" + listener.Addr().String() + "/metrics")
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				return errors.New(response.Status)
+			}
+			return nil
+		})
+	}
+	require.Eventually(t, func() bool { return slow.running.Load() > 0 }, 20*time.Second, time.Millisecond)
+	require.Never(t, func() bool { return slow.running.Load() > 1 }, 200*time.Millisecond, 5*time.Millisecond)
+	proceed()
+	require.NoError(t, scrapes.Wait())
+	require.EqualValues(t, 1, slow.most.Load())
 }
 
 func TestMetricsCoverPluginsQueuesAndBatches(t *testing.T) {
