@@ -15,14 +15,14 @@ const maxZip = 255
 
 // listChannelStores lists the stores that a channel shows.
 func (s *Server) listChannelStores(c *fiber.Ctx, caller core.Caller) error {
-	list, meta, _, err := s.channelStores(c, caller, "")
+	list, meta, err := s.channelStores(c, caller, "")
 	if err != nil {
 		return err
 	}
 	return respondTagged(c, struct {
 		Stores []store.Effective `json:"stores"`
 		Meta   pageMeta          `json:"meta"`
-	}{list, meta})
+	}{list.Stores, meta})
 }
 
 // listDeliverableStores lists the stores that deliver to a zip code.
@@ -31,7 +31,7 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	list, meta, byZipCodes, err := s.channelStores(c, caller, zip)
+	list, meta, err := s.channelStores(c, caller, zip)
 	if err != nil {
 		return err
 	}
@@ -40,23 +40,23 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 		ByZipCodes bool              `json:"by_zip_codes"`
 		Stores     []store.Effective `json:"stores"`
 		Meta       pageMeta          `json:"meta"`
-	}{zip, byZipCodes, list, meta})
+	}{zip, list.ByZipCodes, list.Stores, meta})
 }
 
 // channelStores returns a page of stores as channels see them.
 func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
-	zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
+	zip string) (list store.EffectivePage, meta pageMeta, err error) {
 	var v core.Violations
 	meta.Limit = intParam(c, "limit", intRange{50, 1, 1000}, &v)
 	if err := v.Err(); err != nil {
-		return nil, meta, false, err
+		return list, meta, err
 	}
-	list, byZipCodes, err = s.ChannelStores.List(c.UserContext(), caller.Business, store.Query{
+	list, err = s.ChannelStores.List(c.UserContext(), caller.Business, store.Query{
 		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")),
-		Limit: meta.Limit + 1,
+		Limit: meta.Limit,
 	})
-	list, meta = pageOf(list, meta.Limit, func(one store.Effective) string { return one.RefID })
-	return list, meta, byZipCodes, err
+	meta.Next = list.Next
+	return list, meta, err
 }
 
 // getDeliverable returns whether a store delivers to a zip code.

@@ -52,7 +52,7 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
-	page, err := s.Stores.Page(c.UserContext(), caller.Business, strings.Clone(c.Query("after")), limit+1)
+	page, err := s.Stores.Page(c.UserContext(), caller.Business, strings.Clone(c.Query("after")), limit)
 	if err != nil {
 		return err
 	}
@@ -60,14 +60,13 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	page, meta := pageOf(page, limit, func(one store.Stored) string { return *one.RefID })
-	for i := range page {
-		page[i] = page[i].WithEventNames(names)
+	for i, one := range page.Stores {
+		page.Stores[i] = one.WithEventNames(names)
 	}
 	return respond(c, http.StatusOK, struct {
 		Stores []store.Stored `json:"stores"`
 		Meta   pageMeta       `json:"meta"`
-	}{page, meta})
+	}{page.Stores, pageMeta{limit, page.Next()}})
 }
 
 // pageMeta describes a page. Next is the parameter after for the next page.

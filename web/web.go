@@ -48,7 +48,7 @@ type Jobs interface {
 // Stores reads stores.
 type Stores interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
-	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error)
+	Page(ctx context.Context, business core.BusinessID, after string, limit int) (store.Page, error)
 }
 
 // Menus reads menus and their revisions.
@@ -78,8 +78,7 @@ type Platforms interface {
 
 // ChannelStoreView returns stores as channels see them.
 type ChannelStoreView interface {
-	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool,
-		err error)
+	List(ctx context.Context, business core.BusinessID, query store.Query) (store.EffectivePage, error)
 	Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platform string) (deliverable,
 		byZipCodes bool, err error)
 }

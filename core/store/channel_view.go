@@ -11,11 +11,30 @@ import (
 type Reader interface {
 	// Get returns a store, or NotFound.
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
-	// Page returns the stores whose ref_id sorts after the given one, in order.
-	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
+	// Page returns at most limit stores whose ref_id sorts after the given one, in order. A page ends early when its
+	// stores have MaxPageBytes.
+	Page(ctx context.Context, business core.BusinessID, after string, limit int) (Page, error)
 	// StoreContext returns the other state that effective stores depend on.
 	StoreContext(ctx context.Context, business core.BusinessID) (StoreContext, error)
 }
+
+// Page is a page of stores.
+type Page struct {
+	Stores []Stored
+	Bytes  int64 // of their texts, approximately
+	More   bool  // further stores follow
+}
+
+// Next returns the ref_id after which the next page begins, or "" if this is the last one.
+func (p Page) Next() string {
+	if !p.More {
+		return ""
+	}
+	return *p.Stores[len(p.Stores)-1].RefID
+}
+
+// MaxPageBytes is how many bytes of stores end a page.
+const MaxPageBytes = 4 << 20
 
 // ChannelStoreView shows stores to channels.
 type ChannelStoreView struct {
@@ -34,39 +53,51 @@ type Query struct {
 // pageSize bounds the stores that are read at a time.
 const pageSize = 500
 
-// List returns the effective stores in the order of ref_id, and whether zip codes decided. It returns NotFound if the
-// business has no such platform.
-func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
-	q Query) (list []Effective, byZipCodes bool, err error) {
+// EffectivePage is a page of effective stores.
+type EffectivePage struct {
+	Stores     []Effective
+	Next       string // ref_id after which the next page begins; "": this is the last one
+	ByZipCodes bool   // zip codes decided
+}
+
+// List returns the effective stores in the order of ref_id. A page of large stores has fewer than the limit. List
+// returns NotFound if the business has no such platform.
+func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID, q Query) (list EffectivePage, err error) {
 	state, local, platform, err := w.load(ctx, business, q.Platform)
 	if err != nil {
-		return nil, false, err
+		return EffectivePage{}, err
 	}
-	byZipCodes = state.UsesZipCodes(platform)
-	list = []Effective{}
+	list = EffectivePage{Stores: []Effective{}, ByZipCodes: state.UsesZipCodes(platform)}
+	bytes := int64(0)
 	for after := q.After; ; {
 		page, err := w.Reader.Page(ctx, business, after, pageSize)
 		if err != nil {
-			return nil, false, err
+			return EffectivePage{}, err
 		}
-		for _, stored := range page {
+		before := len(list.Stores)
+		for _, stored := range page.Stores {
 			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms,
 				stored.IncludedPlatforms}).ListedOn(platform.Name) ||
-				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
+				q.ZipCode != "" && list.ByZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
+			}
+			if len(list.Stores) == q.Limit {
+				list.Next = list.Stores[q.Limit-1].RefID
+				return list, nil
 			}
 			shown := effective(stored, state, local)
 			if q.Platform != "" {
 				shown.OrderingEnabled = stored.TakesOrdersOn(platform.Name)
 			}
-			if list = append(list, shown); len(list) == q.Limit {
-				return list, byZipCodes, nil
-			}
+			list.Stores = append(list.Stores, shown)
 		}
-		if len(page) < pageSize {
-			return list, byZipCodes, nil
+		if len(list.Stores) > before {
+			bytes += page.Bytes
 		}
-		after = *page[len(page)-1].RefID
+		if after = page.Next(); after == "" || bytes >= MaxPageBytes {
+			list.Next = after
+			return list, nil
+		}
 	}
 }
 

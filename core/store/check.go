@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 	"net/mail"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -16,6 +19,9 @@ const (
 	maxAddress  = 2000
 	maxElements = 5000
 )
+
+// maxBytes bounds a store as it is sent, so that few stores make a page.
+const maxBytes = 1 << 20
 
 // checker checks one store and records what is wrong with it.
 type checker struct {
@@ -62,6 +68,7 @@ func check(submitted *Submitted, at core.Object, v *core.Violations) {
 	c.platformData(o.PlatformData)
 	core.CheckHours("timings", o.Timings, c.fail)
 	core.CheckDates("special_timings", o.SpecialTimings, c.fail)
+	c.size(submitted.Raw)
 }
 
 func (c checker) refID(refID *string) {
@@ -76,6 +83,39 @@ func (c checker) refID(refID *string) {
 		c.text("ref_id", refID, 1, maxRefID)
 		c.pathSegment("ref_id", *refID)
 	}
+}
+
+// size checks the size of a store. If it is too large, its longest field is to blame.
+func (c checker) size(raw jsontext.Value) {
+	if len(raw) <= maxBytes {
+		return
+	}
+	name, length := longestMember(raw)
+	c.fail(name, "length", fmt.Sprintf("has %d bytes: a store must be at most %d bytes long, not %d", length, maxBytes,
+		len(raw)))
+}
+
+// longestMember returns the name and the length in bytes of the longest member of an object. It does not copy the
+// members.
+func longestMember(object jsontext.Value) (longest string, length int64) {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(object))
+	if _, err := decoder.ReadToken(); err != nil {
+		return "", 0
+	}
+	for decoder.PeekKind() == '"' {
+		token, err := decoder.ReadToken()
+		if err != nil {
+			break
+		}
+		name, begin := token.String(), decoder.InputOffset()
+		if decoder.SkipValue() != nil {
+			break
+		}
+		if n := decoder.InputOffset() - begin; n > length {
+			longest, length = name, n
+		}
+	}
+	return longest, length
 }
 
 func (c checker) pathSegment(field, id string) {

@@ -91,8 +91,9 @@ func TestZipCodesApplyOnlyToOwnPlatforms(t *testing.T) {
 
 // memoryReader is a Reader in memory.
 type memoryReader struct {
-	state  StoreContext
-	stores []Stored
+	state      StoreContext
+	stores     []Stored
+	storeBytes int64 // of each
 }
 
 func (r memoryReader) StoreContext(context.Context, core.BusinessID) (StoreContext, error) {
@@ -103,9 +104,13 @@ func (r memoryReader) Get(context.Context, core.BusinessID, string) (Stored, err
 	return Stored{}, core.Errorf(core.NotFound, "no store")
 }
 
-func (r memoryReader) Page(_ context.Context, _ core.BusinessID, after string, limit int) ([]Stored, error) {
+func (r memoryReader) Page(_ context.Context, _ core.BusinessID, after string, limit int) (Page, error) {
 	rest := slices.DeleteFunc(slices.Clone(r.stores), func(s Stored) bool { return *s.RefID <= after })
-	return rest[:min(limit, len(rest))], nil
+	n := min(limit, len(rest))
+	if r.storeBytes > 0 {
+		n = min(n, int((MaxPageBytes-1)/r.storeBytes+1))
+	}
+	return Page{rest[:n], int64(n) * r.storeBytes, n < len(rest)}, nil
 }
 
 func TestStoreListReadsEveryPage(t *testing.T) {
@@ -122,19 +127,53 @@ func TestStoreListReadsEveryPage(t *testing.T) {
 		reader.stores = append(reader.stores, Stored{ID: int64(n + 1), Object: object})
 	}
 	view := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
-	list, byZipCodes, err := view.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
+	list, err := view.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
 	require.NoError(t, err)
-	require.True(t, byZipCodes)
-	require.Len(t, list, 11)
-	require.Equal(t, []string{"web"}, list[0].Platforms)
-	list, _, err = view.List(context.Background(), 1, Query{After: list[9].RefID, Platform: "web", Limit: 1000})
+	require.True(t, list.ByZipCodes)
+	require.Len(t, list.Stores, 11)
+	require.Empty(t, list.Next)
+	require.Equal(t, []string{"web"}, list.Stores[0].Platforms)
+	after := list.Stores[9].RefID
+	list, err = view.List(context.Background(), 1, Query{Platform: "web", Limit: 10})
 	require.NoError(t, err)
-	require.Len(t, list, 1)
-	list, _, err = view.List(context.Background(), 1, Query{Limit: 5})
+	require.Len(t, list.Stores, 10)
+	require.Equal(t, after, list.Next)
+	list, err = view.List(context.Background(), 1, Query{After: after, Platform: "web", Limit: 1})
 	require.NoError(t, err)
-	require.Len(t, list, 5)
-	_, _, err = view.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
+	require.Len(t, list.Stores, 1)
+	require.Empty(t, list.Next)
+	list, err = view.List(context.Background(), 1, Query{Limit: 5})
+	require.NoError(t, err)
+	require.Len(t, list.Stores, 5)
+	require.Equal(t, "s00004", list.Next)
+	_, err = view.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
 	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestStoreListEndsAfterItsBytes(t *testing.T) {
+	reader := memoryReader{state: StoreContext{Timezone: "UTC",
+		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}}}, storeBytes: 1 << 20}
+	yes, no, name := true, false, "N"
+	for n := range 40 {
+		ref := fmt.Sprintf("s%05d", n)
+		object := Object{RefID: &ref, Name: &name, City: &name, HideFromUI: &no, Active: &yes, OrderingEnabled: &yes,
+			IncludedPlatforms: []string{}}
+		if n >= 20 {
+			object.IncludedPlatforms = []string{"web"}
+		}
+		reader.stores = append(reader.stores, Stored{ID: int64(n + 1), Object: object})
+	}
+	view := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
+	seen, pages := 0, 0
+	for query := (Query{Platform: "web", Limit: 1000}); pages == 0 || query.After != ""; pages++ {
+		list, err := view.List(t.Context(), 1, query)
+		require.NoError(t, err)
+		require.NotEmpty(t, list.Stores)
+		require.LessOrEqual(t, len(list.Stores), 4)
+		seen, query.After = seen+len(list.Stores), list.Next
+	}
+	require.Equal(t, 20, seen)
+	require.Equal(t, 5, pages)
 }
 
 func TestInactiveStoreTakesNoOrders(t *testing.T) {
@@ -153,10 +192,10 @@ func TestInactiveStoreTakesNoOrders(t *testing.T) {
 	}
 	view := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
 	for platform, want := range map[string][]bool{"web": {false, false, false, true}, "": {true, false, false, true}} {
-		list, _, err := view.List(t.Context(), 1, Query{Platform: platform, Limit: 9})
+		list, err := view.List(t.Context(), 1, Query{Platform: platform, Limit: 9})
 		require.NoError(t, err)
 		var takes []bool
-		for _, store := range list {
+		for _, store := range list.Stores {
 			takes = append(takes, store.OrderingEnabled)
 		}
 		require.Equal(t, want, takes, "platform %q", platform)

@@ -77,6 +77,9 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 		"overlap across entries": {one(`"timings":[{"day":"monday","slots":[{"start_time":"22:00",` +
 			`"end_time":"02:00"}]},{"day":"MONDAY","slots":[{"start_time":"23:00","end_time":"23:30"}]}]`),
 			"stores[0].timings[1].slots[0]", `overlaps`},
+		"too large": {one(`"zip_codes":["1"],"translations":[` +
+			strings.TrimSuffix(strings.Repeat(`{"language":"en","name":"`+strings.Repeat("x", 250)+`"},`, 4000), ",") +
+			`]`), "stores[0].translations", `at most 1048576 bytes long, not 11`},
 		"callback address": {`{"stores":[{"ref_id":"a"}],"callback_url":"pos.example.com"}`, "callback_url",
 			`https://`},
 		"callback with password": {`{"stores":[{"ref_id":"a"}],"callback_url":"https://u:p@pos.example.com"}`,

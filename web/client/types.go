@@ -601,7 +601,7 @@ type KindPreviewErrors struct {
 // ListChannelStoresQuery has the query parameters of ListChannelStores. Zero values are not sent.
 type ListChannelStoresQuery struct {
 	Platform string // Name or alias of a platform of the business
-	Limit    int64  // Number of stores per page
+	Limit    int64  // Maximum number of stores per page
 	After    string // The `next` of the previous page
 }
 
@@ -609,7 +609,7 @@ type ListChannelStoresQuery struct {
 type ListDeliverableStoresQuery struct {
 	ZipCode  string // The zip code of the customer
 	Platform string // Name or alias of a platform of the business
-	Limit    int64  // Number of stores per page
+	Limit    int64  // Maximum number of stores per page
 	After    string // The `next` of the previous page
 }
 
@@ -672,7 +672,7 @@ type ListRevisionsQuery struct {
 
 // ListStoresQuery has the query parameters of ListStores. Zero values are not sent.
 type ListStoresQuery struct {
-	Limit int64  // Number of stores per page
+	Limit int64  // Maximum number of stores per page
 	After string // Returns stores after this `ref_id`
 }
 
@@ -1297,7 +1297,7 @@ type StorePage struct {
 
 // StorePageMeta: Position of the page
 type StorePageMeta struct {
-	Limit int64   `json:"limit"`         // Number of stores per page
+	Limit int64   `json:"limit"`         // Maximum number of stores per page
 	Next  *string `json:"next,omitzero"` // The `after` of the next page
 }
 
@@ -1585,7 +1585,7 @@ type StoredTitledTranslation struct {
 // StoresRequest is described in the API reference.
 type StoresRequest struct {
 	CallbackURL *string `json:"callback_url,omitzero"` // URL for this request's callback, instead of the webhooks
-	Stores      []Store `json:"stores"`                // The stores
+	Stores      []Store `json:"stores"`                // The stores, of at most 1 MiB each
 }
 
 // Switch is described in the API reference.

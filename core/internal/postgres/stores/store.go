@@ -347,21 +347,32 @@ func (s Store) Get(ctx context.Context, business core.BusinessID, refID string) 
 	return row.Stored()
 }
 
-// Page returns at most limit stores whose ref_id sorts after the given one.
-func (s Store) Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error) {
-	var rows []StoreRow
-	if err := s.db.Tenant(business).NewRaw(`SELECT ? FROM stores WHERE business_id = ? AND ref_id > ?
-		ORDER BY ref_id LIMIT ?`, StoreReadColumns, business, after, limit).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading stores: %w", err)
+// pageRow is a row of a page.
+type pageRow struct {
+	StoreRow
+	Size  int64 `bun:"size"`  // of the page, in bytes
+	Found int   `bun:"found"` // rows that the page would have without the bound of its bytes
+}
+
+// Page returns at most limit stores whose ref_id sorts after the given one. A page of large stores has fewer of them,
+// but at least one if there is one.
+func (s Store) Page(ctx context.Context, business core.BusinessID, after string, limit int) (store.Page, error) {
+	var rows []pageRow
+	if err := s.db.Tenant(business).NewRaw(queries.With("page", postgres.Args{
+		"columns": StoreReadColumns, "business": business, "after": after, "limit": limit + 1,
+		"bytes": store.MaxPageBytes,
+	})).Scan(ctx, &rows); err != nil {
+		return store.Page{}, fmt.Errorf("reading stores: %w", err)
 	}
-	list := make([]store.Stored, len(rows))
-	for i, row := range rows {
+	page := store.Page{Stores: make([]store.Stored, min(limit, len(rows)))}
+	for i := range page.Stores {
 		var err error
-		if list[i], err = row.Stored(); err != nil {
-			return nil, err
+		if page.Stores[i], err = rows[i].Stored(); err != nil {
+			return store.Page{}, err
 		}
+		page.Bytes, page.More = rows[i].Size, rows[i].Found > len(page.Stores)
 	}
-	return list, nil
+	return page, nil
 }
 
 // StoreContext returns the timezone, platforms and zip code use of a business, for its effective

@@ -79,6 +79,60 @@ special_timings,
 ?busy_on AS busy_on,
 ?platform_status AS platform_status
 
+-- name: page
+-- A page of stores. It ends with the store that reaches its bytes, so it has one store at least. Found counts the
+-- stores without that bound. Only the size of a compressed value takes time.
+SELECT ?columns, page.found, page.size
+FROM
+    stores,
+    (
+        SELECT
+            count(*) AS found,
+            max(sized.ref_id) FILTER (WHERE sized.total - sized.size < ?bytes) AS last,
+            max(sized.total) FILTER (WHERE sized.total - sized.size < ?bytes) AS size
+        FROM (
+            SELECT candidate.ref_id, candidate.size, sum(candidate.size) OVER (ORDER BY candidate.ref_id) AS total
+            FROM (
+                SELECT
+                    ref_id,
+                    CASE
+                        WHEN coalesce(
+                            pg_column_compression(address),
+                            pg_column_compression(notification_phones),
+                            pg_column_compression(notification_emails),
+                            pg_column_compression(zip_codes),
+                            pg_column_compression(translations),
+                            pg_column_compression(excluded_platforms),
+                            pg_column_compression(included_platforms),
+                            pg_column_compression(platform_data),
+                            pg_column_compression(timings),
+                            pg_column_compression(special_timings)
+                        ) IS NULL THEN pg_column_size(stores)
+                        ELSE octet_length(
+                            ROW(
+                                address,
+                                notification_phones,
+                                notification_emails,
+                                zip_codes,
+                                translations,
+                                excluded_platforms,
+                                included_platforms,
+                                platform_data,
+                                timings,
+                                special_timings
+                            )::text
+                        )
+                    END AS size
+                FROM stores
+                WHERE business_id = ?business AND ref_id > ?after
+                ORDER BY ref_id
+                LIMIT ?limit
+            ) AS candidate
+        ) AS sized
+    ) AS page
+WHERE stores.business_id = ?business AND stores.ref_id > ?after AND stores.ref_id <= page.last
+ORDER BY stores.ref_id
+
 -- name: naming
 -- Locks the stores that name a platform in their lists or data.
 SELECT ref_id, id, active, excluded_platforms, included_platforms, coalesce(platform_data, '[]')

@@ -2,10 +2,14 @@ package storetest
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -146,7 +150,61 @@ func TestBusinessesDoNotSeeEachOthersStores(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	page, err := stores.New(db).Page(context.Background(), one.ID, "", 10)
 	require.NoError(t, err)
-	require.Len(t, page, 1)
+	require.Len(t, page.Stores, 1)
+	require.False(t, page.More)
+}
+
+func TestPageOfLargeStoresEndsAfterItsBytes(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	codes, err := json.Marshal(slices.Repeat([]string{strings.Repeat("ñ", 200)}, 2000)) // 800 KB, stored compressed
+	require.NoError(t, err)
+	random := make([]byte, 300<<10) // in hexadecimal 600 KB, stored as they are
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
+	var numbers []string
+	for part := range slices.Chunk(random, 100) {
+		numbers = append(numbers, hex.EncodeToString(part))
+	}
+	phones, err := json.Marshal(numbers)
+	require.NoError(t, err)
+	const count = 24
+	list := make([]string, count)
+	for i := range list {
+		field := `"zip_codes":` + string(codes)
+		if i%2 == 1 {
+			field = `"notification_phones":` + string(phones)
+		}
+		list[i] = fmt.Sprintf(`{"ref_id":"s%02d","name":"N","city":"C",%s}`, i, field)
+	}
+	enqueue(t, db, tenant.ID, `{"stores":[`+strings.Join(list, ",")+`]}`)
+	enqueue(t, db, tenant.ID,
+		`{"stores":[{"ref_id":"t1","name":"N","city":"C"},{"ref_id":"t2","name":"N","city":"C"}]}`)
+	runJobs(t, db)
+	reader := stores.New(db)
+	seen := 0
+	for after := ""; seen < count; {
+		page, err := reader.Page(t.Context(), tenant.ID, after, 1000)
+		require.NoError(t, err)
+		require.NotEmpty(t, page.Stores)
+		require.Less(t, page.Bytes, int64(store.MaxPageBytes+1<<20))
+		require.Greater(t, page.Bytes, int64(len(page.Stores)*600_000))
+		require.Equal(t, fmt.Sprintf("s%02d", seen), *page.Stores[0].RefID)
+		seen += len(page.Stores)
+		if after = page.Next(); seen < count+2 {
+			require.Equal(t, *page.Stores[len(page.Stores)-1].RefID, after)
+		}
+	}
+	page, err := reader.Page(t.Context(), tenant.ID, "t", 1)
+	require.NoError(t, err)
+	require.Equal(t, "t1", page.Next())
+	page, err = reader.Page(t.Context(), tenant.ID, "t1", 1)
+	require.NoError(t, err)
+	require.Len(t, page.Stores, 1)
+	require.Empty(t, page.Next())
+	page, err = reader.Page(t.Context(), tenant.ID, "t2", 1)
+	require.NoError(t, err)
+	require.Empty(t, page.Stores)
+	require.Empty(t, page.Next())
 }
 
 // recorder is a job handler that records its calls and runs the test's functions.
