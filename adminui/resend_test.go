@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,4 +60,18 @@ func TestTestEventLinksNoJob(t *testing.T) {
 		require.Contains(t, body, "Test event")
 		require.NotContains(t, body, "/jobs/"+f.deliveries[0].Reference)
 	}
+}
+
+func TestDeliverySaysThatOlderAttemptsAreNotShown(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	page := func() string {
+		_, body := getPage(t, client, base+shell.Root+"b/7/deliveries/"+f.deliveries[1].ID.String()+"/")
+		return body
+	}
+	require.NotContains(t, page(), "the newest")
+	f.attempts = slices.Repeat(f.attempts[:1], webhook.MaxAttemptsRead)
+	f.deliveries[1].Attempts = 312
+	require.Contains(t, page(), "the newest 200 of 312")
 }

@@ -175,6 +175,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if d.OrderID != 0 {
 		view.facts = append(view.facts, ui.Fact{Label: text.Subject, Cell: subjectCell(v, d)})
 	}
+	if len(attempts) == webhook.MaxAttemptsRead && d.Attempts > len(attempts) {
+		view.facts = append(view.facts, ui.Fact{Label: text.Attempts,
+			Cell: ui.T(fmt.Sprintf(text.NewestAttempts, len(attempts), d.Attempts))})
+	}
 	if d.Reference != "" {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
 	}

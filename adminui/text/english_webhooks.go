@@ -61,6 +61,7 @@ const (
 	DeliveryID      = "Delivery id"
 	CallbackURLOf   = "callback_url"
 	NoAttempts      = "No attempt yet."
+	NewestAttempts  = "the newest %d of %d"
 	AcceptedHour    = "Attempts accepted, 1 h"
 	AtWorst         = "at most %s, in 24 h"
 	AndHeld         = "and %s waiting"

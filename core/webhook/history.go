@@ -89,6 +89,9 @@ type DeliveryRecord struct {
 // CanResend reports whether the delivery can be sent now.
 func (d DeliveryRecord) CanResend() bool { return d.HeldReason != EarlierEvent && !d.WebhookOff }
 
+// MaxAttemptsRead is how many attempts of a delivery are read. A delivery can be resent any number of times.
+const MaxAttemptsRead = 200
+
 // AttemptRecord is a recorded attempt.
 type AttemptRecord struct {
 	N int // counted from 1

@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -202,6 +204,7 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	for name, values := range response.Header {
 		a.ResponseHeaders[name] = clip(secrets.apply(values[0]), 1024)
 	}
+	dropLongest(a.ResponseHeaders)
 	if response.StatusCode == http.StatusSwitchingProtocols {
 		return nil // its body is the connection, and a read of it does not end with the context
 	}
@@ -237,6 +240,31 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 		}
 	}
 	return nil
+}
+
+// maxHeaders is how many bytes of a response's headers are kept, because they are recorded with every attempt.
+const maxHeaders = 8 << 10
+
+// dropLongest removes the longest headers until the rest fits into maxHeaders.
+func dropLongest(headers map[string]string) {
+	size := func(name string) int { return len(name) + len(headers[name]) }
+	total := 0
+	for name := range headers {
+		total += size(name)
+	}
+	if total <= maxHeaders {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
+		return cmp.Or(size(b)-size(a), strings.Compare(a, b))
+	})
+	for _, name := range names {
+		if total <= maxHeaders {
+			return
+		}
+		total -= size(name)
+		delete(headers, name)
+	}
 }
 
 func clip(s string, n int) string {

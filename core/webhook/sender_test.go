@@ -68,6 +68,25 @@ func TestSwitchedProtocolsEndTheAttempt(t *testing.T) {
 	require.NoError(t, listener.Close())
 }
 
+func TestLongestResponseHeadersAreNotRecorded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for n := range 50 {
+			w.Header().Set(fmt.Sprintf("X-Long-%d", n), strings.Repeat("x", 1000))
+		}
+		w.Header().Set("Retry-After", "7")
+	}))
+	defer server.Close()
+	attempt := testSender(t, SenderConfig{}, "127.0.0.0/8").Post(t.Context(), testDelivery(server.URL))
+	require.True(t, attempt.OK())
+	size := 0
+	for name, value := range attempt.ResponseHeaders {
+		size += len(name) + len(value)
+	}
+	require.LessOrEqual(t, size, 8<<10)
+	require.Greater(t, size, 7<<10)
+	require.Equal(t, "7", attempt.ResponseHeaders["Retry-After"])
+}
+
 func TestPostSignsByTheStandardScheme(t *testing.T) {
 	var got *http.Request
 	var body []byte

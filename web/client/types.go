@@ -208,7 +208,7 @@ type DeliveryState = string
 
 // DeliveryWithAttempts is described in the API reference.
 type DeliveryWithAttempts struct {
-	AttemptList   []Attempt       `json:"attempt_list"`
+	AttemptList   []Attempt       `json:"attempt_list"`  // The newest attempts, oldest first
 	Attempts      int64           `json:"attempts"`      // Number of finished attempts
 	Body          json.RawMessage `json:"body,omitzero"` // The body as sent
 	CreatedAt     string          `json:"created_at"`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -89,7 +90,7 @@ var (
 	IsHeld = bun.Safe(queries.With("is_held", postgres.Args{"is_switched_off": isSwitchedOff}))
 )
 
-// Get returns one delivery with its body and attempts, or NotFound.
+// Get returns one delivery with its body and its newest attempts, or NotFound.
 func (q Store) Get(ctx context.Context, business core.BusinessID,
 	id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
 	var only postgres.Conditions
@@ -136,10 +137,11 @@ func (q Store) records(ctx context.Context, business core.BusinessID, queued, en
 	return list, nil
 }
 
+// attempts returns the newest attempts of a delivery, oldest first.
 func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.ID) ([]webhook.AttemptRecord, error) {
 	rows, err := q.db.Tenant(business).QueryContext(ctx,
-		`SELECT `+attemptReadColumns+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`,
-		business, id)
+		`SELECT `+attemptReadColumns+` FROM attempts WHERE business_id = ? AND delivery_id = ?
+		ORDER BY n DESC, started_at DESC LIMIT ?`, business, id, webhook.MaxAttemptsRead)
 	if err != nil {
 		return nil, fmt.Errorf("reading attempts: %w", err)
 	}
@@ -165,6 +167,7 @@ func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.I
 		}
 		list = append(list, a)
 	}
+	slices.Reverse(list)
 	return list, rows.Err()
 }
 
