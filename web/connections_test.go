@@ -46,7 +46,8 @@ const stall = 300 * time.Millisecond
 // serverConfig is what tests of connections change.
 type serverConfig struct {
 	Config
-	stall time.Duration
+	stall          time.Duration
+	maxConnections int
 }
 
 // serveOnSocket starts a server. Further routes are added before, because fiber reads the routes at the start.
@@ -61,7 +62,7 @@ func serveOn(t *testing.T, socket net.Listener, change func(*serverConfig),
 	further ...func(*socketServer)) *socketServer {
 	t.Helper()
 	config := serverConfig{Config{SystemOnly: true, MaxBody: 1 << 20, HeaderTimeout: patience, IdleTimeout: patience,
-		Observer: noopObserver{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}, patience}
+		Observer: noopObserver{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}, patience, 100}
 	if change != nil {
 		change(&config)
 	}
@@ -88,8 +89,8 @@ func serveOn(t *testing.T, socket net.Listener, change func(*serverConfig),
 	for _, add := range further {
 		add(b)
 	}
-	b.limiter = inbound.New(inbound.Config{Max: 100, PerAddress: 100, Stall: config.stall, MinRate: 4 << 10,
-		Log: config.Log})
+	b.limiter = inbound.New(inbound.Config{Max: config.maxConnections, PerAddress: 100, Stall: config.stall,
+		MinRate: 4 << 10, Log: config.Log})
 	go func() { b.served <- b.App.Listener(b.limiter.Listener(socket)) }()
 	t.Cleanup(func() {
 		require.NoError(t, b.App.ShutdownWithTimeout(patience))
@@ -247,4 +248,25 @@ func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
 		_ = conn.Close()
 		require.Eventually(t, func() bool { return b.limiter.Stats().Open == 0 }, patience, time.Millisecond)
 	}
+}
+
+func TestIdleKeyedConnectionsDoNotKeepOthersOut(t *testing.T) {
+	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator, c.maxConnections = fakeAuthenticator{}, 3 })
+	for range 3 {
+		_, answer := b.send(t, "GET /key/ HTTP/1.1\r\nHost: a\r\n\r\n")
+		response, err := http.ReadResponse(answer, nil)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	}
+	other := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	require.Eventually(t, func() bool { // a response arrives just before its connection is idle
+		response, err := other.Get("http://" + b.address + "/key/")
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}, patience, 20*time.Millisecond)
+	require.Equal(t, 1, b.limiter.Stats().Evicted)
 }

@@ -20,15 +20,21 @@ type Conn struct {
 	trusted       atomic.Bool // a request with a valid key or session arrived on it
 	waiting       atomic.Bool // in a read or write
 	evicted       atomic.Bool
-	idle          bool // between requests
+	idle          bool         // between requests
+	idleSince     atomic.Int64 // Unix nanoseconds, while it waits for the next request; 0: it does not; or isEvicted
 	read, write   allowance
 	readDeadline  time.Time
 	writeDeadline time.Time
 
 	// Guarded by the limiter.
-	anonymousElement, originElement *list.Element
-	removed                         bool
+	element       *list.Element // in the limiter's list of anonymous or authenticated ones
+	originElement *list.Element // in the list of its origin; nil: it is authenticated or has no origin
+	authenticated bool
+	removed       bool
 }
+
+// isEvicted is the idleSince of a connection that was evicted between two requests.
+const isEvicted = -1
 
 func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
 	c := &Conn{Conn: inner, limiter: l, origin: from}
@@ -36,7 +42,8 @@ func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
 	return c
 }
 
-// MarkAuthenticated records that a valid key or session arrived on a connection. Such a connection is never evicted.
+// MarkAuthenticated records that a valid key or session arrived on a connection. Such a connection is evicted only
+// between two requests, and after all others.
 func MarkAuthenticated(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok && !c.trusted.Swap(true) {
 		c.limiter.markAuthenticated(c)
@@ -68,9 +75,16 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(deadline); err != nil {
 		return 0, c.hideEviction(err)
 	}
+	since := began.UnixNano()
+	if c.idle {
+		c.idleSince.Store(since)
+	}
 	c.waiting.Store(true)
 	n, err := c.Conn.Read(b)
 	c.waiting.Store(false)
+	if c.idle && !c.idleSince.CompareAndSwap(since, 0) {
+		return 0, io.EOF // evicted, even if the next request has just begun
+	}
 	if !c.idle {
 		c.read.spend(time.Since(began), n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {

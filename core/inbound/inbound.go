@@ -8,6 +8,7 @@ package inbound
 import (
 	"container/list"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -38,11 +39,12 @@ type Stats struct {
 type Limiter struct {
 	config Config
 
-	mu        sync.Mutex
-	stats     Stats
-	anonymous list.List // of unauthenticated *Conn, oldest first
-	origins   map[netip.Prefix]*origin
-	logged    time.Time
+	mu            sync.Mutex
+	stats         Stats
+	anonymous     list.List // of unauthenticated *Conn, oldest first
+	authenticated list.List // of the other ones
+	origins       map[netip.Prefix]*origin
+	logged        time.Time
 }
 
 // origin counts the connections of an address or network.
@@ -68,8 +70,9 @@ func (l *Limiter) Listener(inner net.Listener) net.Listener {
 	return &listener{Listener: inner, limiter: l, closed: make(chan struct{})}
 }
 
-// add counts a connection. At a limit it evicts an unauthenticated connection that waits for its peer. The caller
-// must close the evicted one. Both results are nil if there is none to evict.
+// add counts a connection. At a limit it evicts an unauthenticated connection that waits for its peer. At the limit in
+// total it may also evict an idle authenticated one. The caller must close the evicted one. Both results are nil if
+// there is none to evict.
 func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	from := l.originOf(inner.RemoteAddr())
 	l.mu.Lock()
@@ -82,14 +85,13 @@ func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 			return nil, nil
 		}
 	} else if l.stats.Open >= l.config.Max {
-		if evicted = l.evict(&l.anonymous); evicted == nil {
-			l.countRefused()
+		if evicted = l.evictOne(); evicted == nil {
 			return nil, nil
 		}
 	}
 	added = newConn(inner, l, from)
 	l.stats.Open++
-	added.anonymousElement = l.anonymous.PushBack(added)
+	added.element = l.anonymous.PushBack(added)
 	if from.IsValid() {
 		if o = l.origins[from]; o == nil {
 			o = &origin{}
@@ -101,30 +103,60 @@ func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	return added, evicted
 }
 
-// evictAny evicts any unauthenticated connection that waits for its peer. It returns nil if there is none.
+// evictAny evicts any connection that may be evicted. It returns nil if there is none.
 func (l *Limiter) evictAny() *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.evictOne()
+}
+
+// evictOne is evictAny for a caller that holds mu.
+func (l *Limiter) evictOne() *Conn {
 	evicted := l.evict(&l.anonymous)
 	if evicted == nil {
-		l.countRefused()
+		evicted = l.evictIdle()
+	}
+	if evicted == nil {
+		l.stats.RefusedTotal++
+		l.warn("connection limit reached", "open", l.stats.Open)
 	}
 	return evicted
 }
 
-func (l *Limiter) countRefused() {
-	l.stats.RefusedTotal++
-	l.warn("connection limit reached", "open", l.stats.Open)
+// evictIdle removes the authenticated connection that has waited longest for its next request. Otherwise a client with
+// one key could take all connections. The caller holds mu.
+func (l *Limiter) evictIdle() *Conn {
+	for {
+		var longest *Conn
+		least := int64(math.MaxInt64)
+		for e := l.authenticated.Front(); e != nil; e = e.Next() {
+			c := e.Value.(*Conn)
+			if since := c.idleSince.Load(); since > 0 && since < least {
+				longest, least = c, since
+			}
+		}
+		if longest == nil {
+			return nil
+		}
+		if longest.idleSince.CompareAndSwap(least, isEvicted) { // its next request has not begun meanwhile
+			return l.evicted(longest)
+		}
+	}
+}
+
+// evicted stops counting a connection that is evicted. The caller holds mu.
+func (l *Limiter) evicted(c *Conn) *Conn {
+	c.evicted.Store(true)
+	l.removeLocked(c)
+	l.stats.Evicted++
+	return c
 }
 
 // evict removes the oldest connection of a list that waits for its peer. The caller holds mu.
 func (l *Limiter) evict(from *list.List) *Conn {
 	for e := from.Front(); e != nil; e = e.Next() {
 		if c := e.Value.(*Conn); c.waiting.Load() {
-			c.evicted.Store(true)
-			l.removeLocked(c)
-			l.stats.Evicted++
-			return c
+			return l.evicted(c)
 		}
 	}
 	return nil
@@ -143,7 +175,7 @@ func (l *Limiter) removeLocked(c *Conn) {
 	}
 	c.removed = true
 	l.stats.Open--
-	if c.anonymousElement == nil {
+	if c.authenticated {
 		l.stats.Authenticated--
 	}
 	l.unlist(c)
@@ -154,25 +186,28 @@ func (l *Limiter) removeLocked(c *Conn) {
 	}
 }
 
-// markAuthenticated protects a connection from eviction.
+// markAuthenticated protects a connection from eviction during its requests.
 func (l *Limiter) markAuthenticated(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !c.removed {
 		l.stats.Authenticated++
 		l.unlist(c)
+		c.authenticated = true
+		c.element = l.authenticated.PushBack(c)
 	}
 }
 
 func (l *Limiter) unlist(c *Conn) {
-	if c.anonymousElement == nil {
+	if c.authenticated {
+		l.authenticated.Remove(c.element)
 		return
 	}
-	l.anonymous.Remove(c.anonymousElement)
+	l.anonymous.Remove(c.element)
 	if o := l.origins[c.origin]; o != nil {
 		o.anonymous.Remove(c.originElement)
 	}
-	c.anonymousElement, c.originElement = nil, nil
+	c.originElement = nil
 }
 
 func (l *Limiter) countStalled() {

@@ -81,14 +81,18 @@ func (s *server) dial(t *testing.T, from string) net.Conn {
 	return conn
 }
 
-// connect connects from a local address and returns the server's end, which waits in a read.
-func (s *server) connect(t *testing.T, from string) (client net.Conn, ours *Conn) {
+// connect connects from a local address and returns the server's end, which waits in a read. The changes to the
+// server's end come before.
+func (s *server) connect(t *testing.T, from string, changes ...func(net.Conn)) (client net.Conn, ours *Conn) {
 	t.Helper()
 	client = s.dial(t, from)
 	select {
 	case ours = <-s.accepted:
 	case <-time.After(patience):
 		require.FailNow(t, "the connection was not accepted")
+	}
+	for _, change := range changes {
+		change(ours)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, ours)
@@ -162,6 +166,59 @@ func TestFullListenerRejectsWhenNoneIsIdle(t *testing.T) {
 	require.Equal(t, 2, s.Stats().Open, "a closed connection frees capacity")
 }
 
+// connectIdle connects and returns the server's end, which waits for its next request with a key.
+func (s *server) connectIdle(t *testing.T) (client net.Conn, ours *Conn) {
+	t.Helper()
+	return s.connect(t, "127.0.0.1", MarkAuthenticated, EndRequest)
+}
+
+func TestFullListenerEvictsLongestIdleAuthenticated(t *testing.T) {
+	s := serve(t, Config{Max: 3})
+	busy, ours := s.connect(t, "127.0.0.1")
+	MarkAuthenticated(ours)
+	longest, _ := s.connectIdle(t)
+	younger, other := s.connectIdle(t)
+	newest, last := s.connectIdle(t)
+	requireClosed(t, longest)
+	for client, conn := range map[net.Conn]*Conn{busy: ours, younger: other, newest: last} {
+		requireOpen(t, client, conn)
+	}
+	require.Equal(t, Stats{Open: 3, Authenticated: 3, Evicted: 1}, s.Stats())
+}
+
+func TestAuthenticatedConnectionsAreEvictedLast(t *testing.T) {
+	s := serve(t, Config{Max: 2})
+	idle, ours := s.connectIdle(t)
+	stranger, _ := s.connect(t, "127.0.0.1")
+	s.connect(t, "127.0.0.1")
+	requireClosed(t, stranger)
+	requireOpen(t, idle, ours)
+}
+
+func TestEvictedConnectionServesNoFurtherRequest(t *testing.T) {
+	l := New(Config{Max: 1, PerAddress: 1, Stall: patience, MinRate: 1, Log: slog.New(slog.DiscardHandler)})
+	client, inner := net.Pipe()
+	defer client.Close()
+	ours, _ := l.add(inner)
+	MarkAuthenticated(ours)
+	EndRequest(ours)
+	type result struct {
+		n   int
+		err error
+	}
+	read := make(chan result, 1)
+	go func() {
+		n, err := ours.Read(make([]byte, 8))
+		read <- result{n, err}
+	}()
+	require.Eventually(t, func() bool { return ours.idleSince.Load() > 0 }, patience, time.Millisecond)
+	require.Same(t, ours, l.evictAny())
+	_, err := client.Write([]byte("next")) // before the caller closes the evicted connection
+	require.NoError(t, err)
+	require.Equal(t, result{0, io.EOF}, <-read)
+	require.Nil(t, l.evictAny())
+}
+
 func TestAddressLimitDoesNotAffectOtherAddresses(t *testing.T) {
 	s := serve(t, Config{PerAddress: 2})
 	var kept []net.Conn
@@ -228,7 +285,7 @@ func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
 		MarkAuthenticated(ours)
 	}
 	require.Equal(t, Stats{}, s.Stats())
-	require.Zero(t, s.anonymous.Len())
+	require.Zero(t, s.anonymous.Len()+s.authenticated.Len())
 	require.Empty(t, s.origins)
 }
 
