@@ -21,14 +21,18 @@ type Heartbeat struct {
 	OrderID  int64  // an order of the store
 }
 
-// maxHeartbeats is the maximum number of heartbeats in memory. Further ones are dropped.
-const maxHeartbeats = 100_000
+// At maxHeartbeats in memory, further ones are dropped. A business still has ownHeartbeats, whatever others record.
+const (
+	maxHeartbeats = 100_000
+	ownHeartbeats = 10_000
+)
 
 // Tally collects heartbeats in memory until they are stored. It is safe for concurrent use. A crash loses those of
 // the last minute.
 type Tally struct {
 	mu         sync.Mutex
 	heartbeats map[Heartbeat]time.Time
+	counts     map[core.BusinessID]int // of heartbeats
 }
 
 // Record records a heartbeat.
@@ -36,10 +40,15 @@ func (t *Tally) Record(s Heartbeat, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.heartbeats == nil {
-		t.heartbeats = map[Heartbeat]time.Time{}
+		t.heartbeats, t.counts = map[Heartbeat]time.Time{}, map[core.BusinessID]int{}
 	}
-	if last, known := t.heartbeats[s]; (known || len(t.heartbeats) < maxHeartbeats) && at.After(last) {
-		t.heartbeats[s] = at
+	last, known := t.heartbeats[s]
+	if !at.After(last) ||
+		!known && len(t.heartbeats) >= maxHeartbeats && t.counts[s.Business] >= ownHeartbeats {
+		return
+	}
+	if t.heartbeats[s] = at; !known {
+		t.counts[s.Business]++
 	}
 }
 
@@ -47,7 +56,7 @@ func (t *Tally) take() map[Heartbeat]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	signs := t.heartbeats
-	t.heartbeats = nil
+	t.heartbeats, t.counts = nil, nil
 	return signs
 }
 

@@ -194,6 +194,25 @@ func TestHeartbeatTallyIsBounded(t *testing.T) {
 	require.Equal(t, noon.Add(time.Second), signs[Heartbeat{OrderID: 1}])
 }
 
+func TestFullHeartbeatTallyKeepsSpaceForEachBusiness(t *testing.T) {
+	tally := &Tally{}
+	for n := range maxHeartbeats {
+		tally.Record(Heartbeat{Business: 1, OrderID: int64(n)}, noon)
+	}
+	for n := range ownHeartbeats + 10 {
+		tally.Record(Heartbeat{Business: 2, StoreID: int64(n)}, noon)
+	}
+	other := Heartbeat{Business: 3, StoreRef: "S-1"}
+	tally.Record(other, noon)
+	signs := tally.take()
+	require.Len(t, signs, maxHeartbeats+ownHeartbeats+1)
+	require.Equal(t, noon, signs[other])
+	require.Contains(t, signs, Heartbeat{Business: 2, StoreID: ownHeartbeats - 1})
+	require.NotContains(t, signs, Heartbeat{Business: 2, StoreID: ownHeartbeats})
+	tally.Record(other, noon)
+	require.Len(t, tally.take(), 1, "the next minute begins empty")
+}
+
 func TestStoreIDIsReadFromAnEvent(t *testing.T) {
 	for body, want := range map[string]int64{
 		`{"order":{"items":[{"title":"\"store\":{\"id\":9"}],"store":{"id":1040,"name":"x"},"next_state":""}}`: 1040,
