@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	maxFiles      = 256 << 20              // of all files in a plugin's directory, in bytes
 	dataHeadroom  = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
 	outputDelay   = 250 * time.Millisecond // for output held open by orphaned children
 	maxOutputLine = 64 << 10
@@ -58,7 +59,7 @@ func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error)
 		return nil, err
 	}
 	cmd.Dir, cmd.WaitDelay = dir, outputDelay
-	cmd.Env = append(like.Env, sdk.StdinHeld+"=1")
+	cmd.Env = append(like.Env, sdk.StdinHeld+"=1", "TMPDIR="+dir) // removed with its directory
 	if p.memory > 0 {
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(p.memory, 10))
 	}

@@ -20,6 +20,8 @@ func killTree(int) {}
 
 func memoryBelow(int) uint64 { return 0 }
 
+func filesBelow(string, string, uint64) uint64 { return 0 }
+
 func processCondition(int) string { return "" }
 
 func tryLock(*os.File) bool { return true }

@@ -289,13 +289,16 @@ func (k *supervisor) crashFault(ctx context.Context, i *instance, text string) *
 }
 
 // checkHealth checks the health of a plugin. It fails after too many consecutive misses, or if the plugin exceeds its
-// memory limit.
+// memory limit or maxFiles.
 func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) error {
 	ctx, cancel := withTimeout(ctx, k.host.config.Clock, healthTimeout)
 	defer cancel()
 	err := i.checkHealth(ctx)
 	if used := i.measureMemory(); used > i.installed.memory {
 		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", used>>20, i.installed.memory>>20)
+	}
+	if used := filesBelow(i.dir, i.process.program, maxFiles); used > maxFiles {
+		return fmt.Errorf("its files had more than %d MB together", maxFiles>>20)
 	}
 	if *misses++; err == nil || errors.As(err, new(degradedError)) {
 		*misses = 0
