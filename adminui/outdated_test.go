@@ -113,6 +113,8 @@ func TestOutdatedUserFormDoesNotRestoreAccess(t *testing.T) {
 	response, _ = postForm(t, client, at, at, form)
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, []any{access.Support, true}, []any{vera.Role, vera.DisabledAt.IsZero()})
+	response, _ = postForm(t, client, at, at, form)
+	require.Equal(t, http.StatusOK, response.StatusCode, "the same form again")
 }
 
 func TestSendingTodaysOrdersExpectsTheNumberShown(t *testing.T) {

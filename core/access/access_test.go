@@ -140,3 +140,20 @@ func TestBusinessFieldsAreValidated(t *testing.T) {
 		require.Contains(t, err.Error(), field)
 	}
 }
+
+func TestRepeatedChangeOfAUserIsNoConflict(t *testing.T) {
+	a, clock := newAccounts(t)
+	p := a.Users.(*fakeAccounts)
+	p.user = User{ID: 2, Role: Viewer}
+	update := UserUpdate{Role: Support, Businesses: []core.BusinessID{8, 7, 7}, Disabled: true,
+		Seen: p.user.AccessVersion()}
+	// as the first of two equal forms stored it
+	p.user.Role, p.user.Businesses, p.user.DisabledAt = Support, []core.BusinessID{7, 8}, clock.Now().Add(-time.Minute)
+	stored := p.user
+	sam := User{ID: 1, Role: Admin}
+	require.NoError(t, a.ChangeUser(t.Context(), sam, 2, update, "as agreed"))
+	require.Equal(t, stored, p.user)
+	update.Businesses = update.Businesses[:1]
+	require.ErrorIs(t, a.ChangeUser(t.Context(), sam, 2, update, "as agreed"), ErrUserChanged)
+	require.Equal(t, stored, p.user)
+}

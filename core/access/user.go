@@ -159,8 +159,9 @@ func (u User) AccessVersion() string {
 	return fmt.Sprintf("%s %d %t", u.Role, u.Businesses, !u.DisabledAt.IsZero())
 }
 
-// ChangeUser sets the role, the grants and whether the user is disabled. It returns ErrUserChanged if these are not as
-// in update.Seen. Admins cannot demote themselves, so that at least one remains.
+// ChangeUser sets the role, the grants and whether the user is disabled. It returns ErrUserChanged if these are neither
+// as in update.Seen nor as wanted: a form may be submitted twice. Admins cannot demote themselves, so that at least one
+// remains.
 func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update UserUpdate, why string) error {
 	if !slices.Contains(Roles(), update.Role) {
 		return ErrRole
@@ -168,28 +169,33 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update User
 	if id == by.ID && (update.Role != Admin || update.Disabled) {
 		return ErrOwnAccess
 	}
-	if update.Role == Admin {
-		update.Businesses = nil
-	}
 	err := a.Users.ChangeUser(ctx, id, func(u *User) (Change, error) {
-		if u.AccessVersion() != update.Seen {
+		wanted := u.updated(update, a.Clock.Now())
+		if found := u.AccessVersion(); found != update.Seen && found != wanted.AccessVersion() {
 			return Change{}, ErrUserChanged
 		}
-		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields()}
-		u.Role, u.Businesses = update.Role, update.Businesses
-		switch {
-		case !update.Disabled:
-			u.DisabledAt = time.Time{}
-		case u.DisabledAt.IsZero():
-			u.DisabledAt = a.Clock.Now()
-		}
-		change.After = u.auditFields()
+		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields(),
+			After: wanted.auditFields()}
+		*u = wanted
 		return change, nil
 	})
 	if err == nil && update.Disabled {
 		err = a.Sessions.EndSessions(ctx, id, nil)
 	}
 	return err
+}
+
+// updated returns the user in the new state, with the businesses in the order in which they are stored.
+func (u User) updated(update UserUpdate, now time.Time) User {
+	u.Businesses = nil
+	u = u.extended(update.Role, update.Businesses)
+	switch {
+	case !update.Disabled:
+		u.DisabledAt = time.Time{}
+	case u.DisabledAt.IsZero():
+		u.DisabledAt = now
+	}
+	return u
 }
 
 // auditFields returns the fields of a user for the audit trail.
