@@ -161,7 +161,7 @@ func TestLiveUpdateKeepsTheSelectionOfAChart(t *testing.T) {
 	press(t, page, "shiftKey: true", "ArrowLeft")
 	const selected = `[...document.querySelectorAll(".chart-on")].map((slot) => slot.dataset.from).join()`
 	before := browsertest.Eval[string](t, page, selected)
-	assert.Equal(t, "2026-11-21T03:00,2026-11-21T04:00", before)
+	assert.Equal(t, "2026-11-21T03:00-06:00,2026-11-21T04:00-06:00", before)
 	f.mu.Lock()
 	f.counts[len(f.counts)-1].Failed = 4711
 	f.changes++

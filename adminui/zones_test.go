@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/internal/browsertest"
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/webhook"
@@ -71,6 +73,47 @@ func TestTimesOfViewsAreTheSameInUTC(t *testing.T) {
 		require.Contains(t, page, `value="2026-03-01T14:00"`)
 		require.Contains(t, page, "Delete view")
 	}
+}
+
+func TestRedirectToOffsetsKeepsTheMessage(t *testing.T) {
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	for _, path := range []string{"deliveries/", "orders/", "orders/refused/"} {
+		at := base + shell.Root + "b/7/" + path
+		response, err := client.Get(at + "?from=2026-03-01T08:00&to=2026-03-01T09:30&done=retried")
+		require.NoError(t, err)
+		page, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode, path)
+		require.Equal(t, url.Values{"from": {"2026-03-01T08:00-06:00"}, "to": {"2026-03-01T09:30-06:00"},
+			"done": {"retried"}}, response.Request.URL.Query(), path)
+		require.Contains(t, string(page), `value="2026-03-01T08:00"`, path)
+		require.Contains(t, string(page), text.DeliveriesRetry, path)
+	}
+}
+
+func TestViewAppliedInAnotherZoneStaysOpen(t *testing.T) {
+	f := fullHub()
+	f.views = f.views[:1]
+	f.views[0].Filters = "from=2026-03-01T08:00-06:00&to=2026-03-01T09:30-06:00"
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	readTimesInUTC(t, client, base)
+	at := base + shell.Root + "b/7/deliveries/"
+	_, page := getPage(t, client, at+"?view=1")
+	form := url.Values{"when": {""}}
+	for _, name := range []string{"from", "to"} {
+		form.Set(name, findString(t, `name="`+name+`"[^>]* value="([^"]*)"`, page))
+	}
+	require.Equal(t, "2026-03-01T14:00", form.Get("from"))
+	_, page = getPage(t, client, at+"?"+form.Encode())
+	require.Regexp(t, `\?view=1"\s+aria-current="true"`, page)
+	require.Contains(t, page, "Delete view")
+	form.Set("to", "2026-03-01T15:31")
+	_, page = getPage(t, client, at+"?"+form.Encode())
+	require.NotContains(t, page, "Delete view", "another time")
 }
 
 func TestRejectedOrdersFollowTheTimesOfTheList(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -41,6 +42,9 @@ func RejectedLink(hubFault bool, filters map[string]string) string {
 
 // Rejected lists rejected orders with their reasons.
 func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
+	if exact := v.ExactURL(c); exact != "" {
+		return c.Redirect(exact, http.StatusSeeOther)
+	}
 	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
@@ -38,10 +40,6 @@ var presets = []struct {
 	{"yesterday", text.Yesterday, 0, -1, 0}, {"7d", text.Last7Days, 7 * 24 * time.Hour, 0, 0},
 }
 
-// exactLayout is MomentLayout with an offset. Views and URLs have times in it, because their readers may have another
-// zone.
-const exactLayout = ui.MomentLayout + "Z07:00"
-
 // withOffsets returns a query whose explicit times have offsets. Those without are in the zone. It keeps unreadable
 // times.
 func withOffsets(query url.Values, zone *time.Location) url.Values {
@@ -49,15 +47,39 @@ func withOffsets(query url.Values, zone *time.Location) url.Values {
 	for _, name := range []string{"from", "to"} {
 		at, err := time.ParseInLocation(ui.MomentLayout, strings.TrimSpace(query.Get(name)), zone)
 		if err == nil {
-			exact.Set(name, at.Format(exactLayout))
+			exact.Set(name, at.Format(ui.ExactLayout))
 		}
 	}
 	return exact
 }
 
+// inUTC returns a query whose times with offsets are in UTC. Queries with the same times are then equal.
+func inUTC(query url.Values) url.Values {
+	same := maps.Clone(query)
+	for _, name := range []string{"from", "to"} {
+		if at, err := time.Parse(ui.ExactLayout, strings.TrimSpace(query.Get(name))); err == nil {
+			same.Set(name, at.UTC().Format(ui.ExactLayout))
+		}
+	}
+	return same
+}
+
+// ExactURL returns the URL of a list with offsets in its times, for a redirect, because the user may copy it. It
+// returns "" if they have offsets.
+func (v *PageContext) ExactURL(c *fiber.Ctx) string {
+	exact := withOffsets(v.Query, v.Zone)
+	if exact.Encode() == v.Query.Encode() {
+		return ""
+	}
+	if done := c.Query("done"); done != "" { // not in v.Query
+		exact.Set("done", done)
+	}
+	return v.Path + "?" + exact.Encode()
+}
+
 // localMoment returns a time of a query in MomentLayout and the zone.
 func localMoment(value string, zone *time.Location) string {
-	if at, err := time.Parse(exactLayout, strings.TrimSpace(value)); err == nil {
+	if at, err := time.Parse(ui.ExactLayout, strings.TrimSpace(value)); err == nil {
 		return at.In(zone).Format(ui.MomentLayout)
 	}
 	return value
@@ -77,7 +99,7 @@ func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
 	}
 	for name, into := range map[string]*time.Time{"from": &r.From, "to": &r.To} {
 		if value := field(name); value != "" {
-			at, err := time.Parse(exactLayout, value)
+			at, err := time.Parse(ui.ExactLayout, value)
 			if err != nil {
 				at, err = time.ParseInLocation(ui.MomentLayout, value, zone)
 			}
@@ -190,7 +212,7 @@ func (r TimeRange) Explicit(zone *time.Location) map[string]string {
 	times := map[string]string{}
 	for name, at := range map[string]time.Time{"from": r.From, "to": r.To} {
 		if !at.IsZero() {
-			times[name] = at.In(zone).Format(exactLayout)
+			times[name] = at.In(zone).Format(ui.ExactLayout)
 		}
 	}
 	return times

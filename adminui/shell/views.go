@@ -81,8 +81,8 @@ func (s *Shell) withViews(page Page, r Route) Route {
 	}
 	show := r.Handle
 	r.Handle = func(c *fiber.Ctx, v *PageContext) error {
-		if exact := withOffsets(v.Query, v.Zone).Encode(); exact != v.Query.Encode() {
-			return c.Redirect(v.Path+"?"+exact, http.StatusSeeOther) // the user may copy the URL
+		if exact := v.ExactURL(c); exact != "" {
+			return c.Redirect(exact, http.StatusSeeOther)
 		}
 		saved, err := s.Views.SavedViews(c.UserContext(), v.Business.ID, v.User.ID, page.name())
 		if err != nil {
@@ -142,7 +142,7 @@ func (l viewList) filtersOf(v *PageContext, raw string, zone *time.Location) (ur
 
 // viewBar returns the saved views of the list, with the forms that save and delete one.
 func (v *PageContext) viewBar(c *fiber.Ctx) templ.Component {
-	present := v.list.page.Filters.only(v.Query, v.Zone).Encode()
+	present := v.list.page.Filters.only(v.Query, v.Zone)
 	bar := viewBar{}
 	current := v.list.broken
 	for _, view := range v.list.saved {
@@ -155,14 +155,14 @@ func (v *PageContext) viewBar(c *fiber.Ctx) templ.Component {
 		}
 		stored, err := url.ParseQuery(view.Filters)
 		isCurrent := current.ID == 0 && err == nil &&
-			v.list.page.Filters.only(stored, v.local).Encode() == present
+			inUTC(v.list.page.Filters.only(stored, v.local)).Encode() == inUTC(present).Encode()
 		if isCurrent {
 			current = view
 		}
 		bar.views = append(bar.views, ui.Period{Current: isCurrent || current.ID == view.ID,
 			Link: ui.Link{Label: label, Href: fmt.Sprintf("%s?view=%d", v.Path, view.ID)}})
 	}
-	hidden := []ui.Option{{Label: "filters", Value: present}}
+	hidden := []ui.Option{{Label: "filters", Value: present.Encode()}}
 	name := []ui.Filter{{Name: "name", Label: text.Name}}
 	bar.buttons = []ui.Button{{Label: text.SaveView, Action: v.Path + "views/", Help: text.SaveViewHelp,
 		Hidden: hidden, Fields: name}}

@@ -63,7 +63,7 @@ func (c Chart) shapes() []barShape {
 		}
 		list[i] = barShape{number(float64(i)*barWidth + 1), number(float64(i) * barWidth), number(chartHeight - lower),
 			number(lower),
-			number(chartHeight - lower - upper), number(upper), start.Format(MomentLayout), end.Format(MomentLayout),
+			number(chartHeight - lower - upper), number(upper), start.Format(ExactLayout), end.Format(ExactLayout),
 			fmt.Sprintf("%s–%s · %s", start.Format(layout), end.Format(lastBarTime), b.Text)}
 	}
 	return list

@@ -182,6 +182,10 @@ func (l List) inUse() []string {
 // MomentLayout is the layout of the value of a datetime-local input.
 const MomentLayout = "2006-01-02T15:04"
 
+// ExactLayout is MomentLayout with an offset. Views and URLs have times in it, because their readers may have another
+// zone, and an hour occurs twice when the clock goes back.
+const ExactLayout = MomentLayout + "Z07:00"
+
 // Option is an option of a select, or a name and value.
 type Option struct{ Value, Label string }
 
