@@ -11,6 +11,18 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
+func TestFetchesAndReportsOfItemsHaveNames(t *testing.T) {
+	f := fullHub()
+	for i, kind := range []relay.Kind{relay.InboundFetch, relay.ItemsOOS} {
+		f.calls = append(f.calls, console.Call{ID: idAt(6 - i), Kind: string(kind), Platform: "aggregator-a",
+			State: string(relay.Waiting), CreatedAt: minutesAgo(6 - i)})
+	}
+	base := serveConsole(t, f)
+	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/calls/")
+	require.Contains(t, page, ">Fetch of an order from aggregator-a<")
+	require.Contains(t, page, ">Report of items out of stock to aggregator-a<")
+}
+
 func TestCallSaysThatItWaitsForAnother(t *testing.T) {
 	f := fullHub()
 	later := console.Call{ID: idAt(6), Kind: string(relay.RiderStatus), Platform: "aggregator-a",

@@ -166,7 +166,6 @@ func TestAllMatchingDeliveriesAreCounted(t *testing.T) {
 	}
 }
 
-// findString returns the group of the first match of a pattern.
 func TestSearchOfAnOrdersCallsShowsItsProgress(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
@@ -182,6 +181,7 @@ func TestSearchOfAnOrdersCallsShowsItsProgress(t *testing.T) {
 	assert.Contains(t, page, `<option value="inbound_fetch" selected>Fetch of an order</option>`)
 }
 
+// findString returns the group of the first match of a pattern.
 func findString(t *testing.T, pattern, in string) string {
 	t.Helper()
 	match := regexp.MustCompile(pattern).FindStringSubmatch(in)

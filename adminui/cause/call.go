@@ -58,6 +58,10 @@ func CallTitle(c console.Call) string {
 		var sent relay.OrderStatusPayload
 		_ = json.Unmarshal(c.Payload, &sent)
 		return fmt.Sprintf(text.CallStatus, sent.Status, c.Platform)
+	case relay.ItemsOOS:
+		return fmt.Sprintf(text.CallOutOfStock, c.Platform)
+	case relay.InboundFetch:
+		return fmt.Sprintf(text.CallFetch, c.Platform)
 	case relay.StoreAction:
 		var sent relay.StoreActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)

@@ -82,6 +82,8 @@ const (
 	CallAction        = "Action %s at %s"
 	CallAcknowledge   = "Acknowledgement to %s"
 	CallStatus        = "Order status %q to %s"
+	CallOutOfStock    = "Report of items out of stock to %s"
+	CallFetch         = "Fetch of an order from %s"
 	CallOther         = "%s to %s"
 	CallDone          = "Accepted."
 	CallResult        = "Response: %s"
