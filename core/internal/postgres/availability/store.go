@@ -26,7 +26,7 @@ import (
 var files embed.FS
 
 // queries are the statements of this package.
-var queries = postgres.MustLoadQueries(files)
+var queries = postgres.MustLoadQueries(files, outbox.Parts())
 
 // Store stores the availability of stores, items and options (toggle.TimerStorage).
 type Store struct{ db *postgres.DB }

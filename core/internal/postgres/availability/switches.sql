@@ -164,7 +164,7 @@ SET available = excluded.available, at = greatest(stored.at, excluded.at)
 -- The waiting and pending calls of a request, which were created within a minute, and its publications.
 SELECT call.platform, CASE WHEN call.state = 'pending' THEN call.message ELSE coalesce(queued.note, '') END
 FROM calls call
-LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+-- include: queued_row
 WHERE call.business_id = ?business
     AND call.id >= ?first::uuid
     AND call.id < ?last::uuid

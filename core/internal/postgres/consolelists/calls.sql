@@ -6,37 +6,12 @@ call.platform,
 call.payload,
 call.actor,
 call.state,
-CASE
-    WHEN call.state <> 'waiting' THEN call.message
-    WHEN queued.earlier_waits THEN ''
-    ELSE coalesce(queued.note, '')
-END,
+CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE call.message END,
 call.result,
 call.created_at,
 call.finished_at,
 CASE WHEN NOT queued.earlier_waits AND queued.attempts > 0 THEN queued.due_at END,
 coalesce(queued.earlier_waits, false)
-
--- name: queued_row
--- Joins the row queued to a waiting row call. The queue describes only the first waiting call of an ordering key.
-LEFT JOIN LATERAL (
-    SELECT
-        queue.note,
-        queue.attempts,
-        queue.due_at,
-        EXISTS (
-            SELECT
-            FROM calls earlier
-            WHERE earlier.business_id = call.business_id
-                AND earlier.ordering_key = call.ordering_key
-                AND earlier.sequence < call.sequence
-                AND earlier.state = 'waiting'
-        ) AS earlier_waits
-    FROM call_queue queue
-    WHERE call.state = 'waiting'
-        AND queue.business_id = call.business_id
-        AND queue.ordering_key = call.ordering_key
-) queued ON true
 
 -- name: calls_of_order
 -- The calls about an order, and its rider location if sending it failed.

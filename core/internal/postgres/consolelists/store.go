@@ -8,13 +8,14 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
 //go:embed *.sql
 var files embed.FS
 
 // queries are the statements of this package.
-var queries = postgres.MustLoadQueries(files)
+var queries = postgres.MustLoadQueries(files, outbox.Parts())
 
 // Store reads lists and their objects.
 type Store struct{ db *postgres.DB }

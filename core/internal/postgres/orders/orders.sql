@@ -110,10 +110,7 @@ SELECT
         )
         FROM rider_statuses rider
         LEFT JOIN calls call ON call.business_id = rider.business_id AND call.id = rider.call_id
-        LEFT JOIN call_queue queued
-            ON call.state = 'waiting'
-            AND queued.business_id = call.business_id
-            AND queued.ordering_key = call.ordering_key
+        -- include: queued_row
         WHERE rider.business_id = orders.business_id AND rider.order_id = orders.id
     ),
     (
@@ -135,8 +132,7 @@ SELECT
         )
         FROM out_of_stock_reports report
         LEFT JOIN calls call ON call.business_id = report.business_id AND call.id = report.reference
-        LEFT JOIN call_queue queued
-            ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+        -- include: queued_row
         WHERE report.business_id = orders.business_id AND report.order_id = orders.id
     )
 FROM orders

@@ -6,15 +6,9 @@ SELECT
     report.items,
     report.allow_edit,
     report.actor,
-    coalesce(call.state, ?done),
-    CASE
-        WHEN call.id IS NULL THEN ?read
-        WHEN call.state = 'waiting' THEN coalesce(queued.note, '')
-        ELSE call.message
-    END
+    coalesce(call.state, ?done)
 FROM out_of_stock_reports report
 LEFT JOIN calls call ON call.business_id = report.business_id AND call.id = report.reference
-LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE report.business_id = ?business AND report.order_id = ?order
 ORDER BY report.reference
 

@@ -131,11 +131,11 @@ func (o Store) matchReport(ctx context.Context, tx bun.Conn, business core.Busin
 	return platform, servedBy, placed, s.Resolve(placed, state)
 }
 
-// outOfStockReports returns the reports of an order, the oldest first.
+// outOfStockReports returns the reports of an order without their messages, the oldest first.
 func (o Store) outOfStockReports(ctx context.Context, db bun.IDB, business core.BusinessID,
 	id int64) (list []order.APIOutOfStockReport, err error) {
 	rows, err := db.QueryContext(ctx, queries.With("out_of_stock_reports", postgres.Args{
-		"business": business, "order": id, "done": relay.Done, "read": order.ReadByChannel,
+		"business": business, "order": id, "done": relay.Done,
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("reading reports of items out of stock: %w", err)
@@ -145,7 +145,7 @@ func (o Store) outOfStockReports(ctx context.Context, db bun.IDB, business core.
 		var s order.APIOutOfStockReport
 		var at time.Time
 		var items string
-		if err := rows.Scan(&s.Reference, &at, &items, &s.AllowEdit, &s.Actor, &s.State, &s.Message); err != nil {
+		if err := rows.Scan(&s.Reference, &at, &items, &s.AllowEdit, &s.Actor, &s.State); err != nil {
 			return nil, fmt.Errorf("reading reports of items out of stock: %w", err)
 		}
 		if err := json.Unmarshal([]byte(items), &s.Items); err != nil {

@@ -1,5 +1,5 @@
 -- name: read_rider_statuses
--- The statuses of riders with the state of their calls, sorted by order and number.
+-- The statuses of riders, sorted by order and number.
 SELECT
     rider.business_id,
     rider.order_id,
@@ -8,14 +8,9 @@ SELECT
     rider.rider_name,
     rider.rider_phone,
     rider.actor,
-    coalesce(rider.location, ''),
-    coalesce(call.state, ''),
-    CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE coalesce(call.message, '') END
+    coalesce(rider.location, '')
 FROM unnest(?businesses::bigint[], ?orders::bigint[]) AS wanted (business, id)
 JOIN rider_statuses rider ON rider.business_id = wanted.business AND rider.order_id = wanted.id
-LEFT JOIN calls call ON call.business_id = rider.business_id AND call.id = rider.call_id
-LEFT JOIN call_queue queued
-    ON call.state = 'waiting' AND queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 ORDER BY rider.business_id, rider.order_id, rider.n
 
 -- name: store_statuses

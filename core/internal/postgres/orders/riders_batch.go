@@ -59,7 +59,7 @@ func (b *riderBatch) read() (err error) {
 		})
 }
 
-// readRiderStatuses reads statuses of riders, sorted by order and number.
+// readRiderStatuses reads statuses of riders, sorted by order and number. It does not read whether they were sent.
 func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int64,
 	visit func(core.BusinessID, int64, order.RiderStep)) error {
 	rows, err := in.QueryContext(ctx, queries.With("read_rider_statuses", postgres.Args{
@@ -74,19 +74,15 @@ func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int
 		var id int64
 		var at time.Time
 		var step order.RiderStep
-		var relayed order.RiderRelay
 		var location []byte
-		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &location,
-			&relayed.State, &relayed.Message); err != nil {
+		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor,
+			&location); err != nil {
 			return fmt.Errorf("reading the statuses of riders: %w", err)
 		}
 		if err := UnmarshalStored(location, &step.Location); err != nil {
 			return fmt.Errorf("reading the location of a rider: %w", err)
 		}
 		step.At = at.UnixMilli()
-		if relayed.State != "" {
-			step.Relay = &relayed
-		}
 		visit(business, id, step)
 	}
 	return rows.Err()

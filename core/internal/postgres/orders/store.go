@@ -24,7 +24,7 @@ import (
 var files embed.FS
 
 // queries are the statements of this package.
-var queries = postgres.MustLoadQueries(files)
+var queries = postgres.MustLoadQueries(files, outbox.Parts())
 
 // Store stores orders. The embedded one stores rejected orders.
 type Store struct {

@@ -58,3 +58,28 @@ FROM unnest(
     ?digests::bytea[]
 ) WITH ORDINALITY AS call (business, id, ordering_key, kind, platform, order_id, payload, actor, trace, digest, n)
 ORDER BY n
+
+-- name: queued_row
+-- Joins the row queued to a waiting row call. The queue describes only the first waiting call of an ordering key, so
+-- the note of the others is empty.
+LEFT JOIN LATERAL (
+    SELECT
+        CASE WHEN earlier.waits THEN '' ELSE queue.note END AS note,
+        queue.attempts,
+        queue.due_at,
+        earlier.waits AS earlier_waits
+    FROM call_queue queue
+    CROSS JOIN LATERAL (
+        SELECT EXISTS (
+            SELECT
+            FROM calls before
+            WHERE before.business_id = call.business_id
+                AND before.ordering_key = call.ordering_key
+                AND before.sequence < call.sequence
+                AND before.state = 'waiting'
+        ) AS waits
+    ) earlier
+    WHERE call.state = 'waiting'
+        AND queue.business_id = call.business_id
+        AND queue.ordering_key = call.ordering_key
+) queued ON true

@@ -23,8 +23,8 @@ var files embed.FS
 // queries are the statements of this package.
 var queries = postgres.MustLoadQueries(files)
 
-// Parts returns the statements that store events and deliveries. A statement that also stores something else includes
-// them, see Batch.Into.
+// Parts returns statements for other packages to include. A statement that also stores something else includes those
+// that store events and deliveries, see Batch.Into. Statements that read calls include queued_row.
 func Parts() postgres.Queries { return queries }
 
 // DeliveriesChannel notifies replicas of queued deliveries, and of changed webhooks.

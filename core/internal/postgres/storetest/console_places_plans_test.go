@@ -34,13 +34,13 @@ func TestPlacesReadFewItemsOfEachStore(t *testing.T) {
 	}
 	first := 0
 	for _, one := range statements() {
-		first += overridesRead(t, k.db, one.text)
+		first += rowsOn(t, k.db, "on store_overrides", one.text)
 	}
 	require.Greater(t, first, stores)
 	require.Less(t, first, stores*rowsOfStore, "stores that sell an item are not read whole")
 	later := 0
 	for _, one := range statements() {
-		later += overridesRead(t, k.db, one.text)
+		later += rowsOn(t, k.db, "on store_overrides", one.text)
 	}
 	require.Positive(t, later)
 	require.Less(t, later, 51+3*rowsOfStore, "a later page reads the items of the stores that it shows")
@@ -51,8 +51,9 @@ var (
 	removedRows = regexp.MustCompile(`Rows Removed by Filter: (\d+)`)
 )
 
-// overridesRead returns how many rows of store_overrides a statement reads.
-func overridesRead(t *testing.T, db *postgres.DB, statement string) (rows int) {
+// rowsOn returns how many rows the nodes of a statement's plan with a text read.
+func rowsOn(t *testing.T, db *postgres.DB, nodes, statement string) (rows int) {
+	t.Helper()
 	setup, query := "", statement
 	if at := strings.Index(query, ";"); strings.HasPrefix(query, "SET LOCAL ROLE") {
 		at += 1 + strings.Index(query[at+1:], ";")
@@ -66,7 +67,7 @@ func overridesRead(t *testing.T, db *postgres.DB, statement string) (rows int) {
 		&lines), query)
 	for _, node := range strings.Split(strings.Join(lines, "\n"), "->") {
 		found := nodeRows.FindStringSubmatch(node)
-		if !strings.Contains(strings.SplitN(node, "\n", 2)[0], "on store_overrides") || found == nil {
+		if !strings.Contains(strings.SplitN(node, "\n", 2)[0], nodes) || found == nil {
 			continue
 		}
 		number := func(s string) int {
