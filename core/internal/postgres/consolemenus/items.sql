@@ -57,24 +57,32 @@ item.name IN (
 
 -- name: item_rejections
 -- The messages of each platform about an item in accepted menus, with the number of stores, the latest first.
+-- Equal problems of many stores are expanded once. They are grouped by a hash, because a sort would decompress long
+-- texts at each comparison.
 SELECT platform, message, stores
 FROM (
     SELECT
-        publication.platform,
-        problem ->> 'message' AS message,
-        count(DISTINCT publication.store_id) AS stores,
+        rejection.platform,
+        problem.message,
+        sum(rejection.stores)::bigint AS stores,
         row_number() OVER (
-            PARTITION BY publication.platform
-            ORDER BY max(publication.settled_at) DESC, problem ->> 'message'
+            PARTITION BY rejection.platform
+            ORDER BY max(rejection.settled_at) DESC, problem.message
         ) AS n
-    FROM publications publication
-    CROSS JOIN LATERAL jsonb_array_elements(publication.problems::jsonb) problem
-    WHERE publication.business_id = ?business
-        AND publication.state = 'published'
-        AND publication.problems LIKE ?pattern
-        AND problem ->> 'entity' = 'item'
-        AND problem ->> 'ref_id' = ?ref
-    GROUP BY publication.platform, problem ->> 'message'
+    FROM (
+        SELECT platform, min(store_id) AS store_id, count(*) AS stores, max(settled_at) AS settled_at
+        FROM publications
+        WHERE business_id = ?business AND state = 'published' AND problems LIKE ?pattern
+        GROUP BY platform, hashtextextended(problems, 0)
+    ) rejection
+    JOIN publications publication ON publication.business_id = ?business
+        AND publication.store_id = rejection.store_id AND publication.platform = rejection.platform
+    CROSS JOIN LATERAL (
+        SELECT DISTINCT element ->> 'message' AS message
+        FROM jsonb_array_elements(publication.problems::jsonb) element
+        WHERE element ->> 'entity' = 'item' AND element ->> 'ref_id' = ?ref
+    ) problem
+    GROUP BY rejection.platform, problem.message
 ) message
 WHERE n <= ?limit
 ORDER BY platform, n

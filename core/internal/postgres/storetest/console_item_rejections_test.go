@@ -28,6 +28,8 @@ func TestManyRejectionsHideNoOtherPlatform(t *testing.T) {
 	rejects("a", fmt.Sprintf("["+problem+","+problem+"]", "NUMBER", "NUMBER"), 1100)
 	rejects("b", fmt.Sprintf("["+problem+`,{"entity":"option","ref_id":"curry","code":"c","message":"no"}]`, "missing"),
 		2)
+	var log statementLog
+	log.listen(k.db)
 	item, err := read.Item(t.Context(), k.business, id)
 	require.NoError(t, err)
 	last := len(item.Rejections) - 1
@@ -37,4 +39,9 @@ func TestManyRejectionsHideNoOtherPlatform(t *testing.T) {
 		require.Equal(t, console.ItemRejection{Platform: "a", Message: fmt.Sprintf("photo %d", (25-i)%25), Stores: 44},
 			rejection)
 	}
+	expanded := 0
+	for _, one := range log.statements {
+		expanded += rowsOn(t, k.db, "on jsonb_array_elements", one.text)
+	}
+	require.Equal(t, 25*2+2, expanded, "equal problems of many stores are read once")
 }
