@@ -14,7 +14,7 @@ import (
 )
 
 // The bounds of a whole menu in bytes of its rows. Decoded, they take several times as much. A menu above largeMenu is
-// read and used while no other large one is. A menu above maxMenu is not read as a whole.
+// kept and used while no other large one is. A menu above maxMenu is never kept.
 const (
 	largeMenu = 16 << 20
 	maxMenu   = 128 << 20
@@ -26,24 +26,25 @@ const largeMenuWait = 10 * time.Second
 // errLarge reports that a menu turned out to be large.
 var errLarge = errors.New("the menu is large")
 
-// large lets one large menu be read at a time in this process.
-var large = largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
-
-// largeMenus knows the businesses whose menu was large when it was last read.
+// largeMenus lets one large menu of a database be in memory at a time. It knows the businesses whose menu was large
+// when it was last read.
 type largeMenus struct {
 	reading *semaphore.Weighted
-	mu      sync.Mutex
-	known   map[core.BusinessID]bool
+	known   sync.Map // their ids
+}
+
+// largeMenusOf returns the large menus of a database. A replica has one database; others may have the same ids.
+func largeMenusOf(db *postgres.DB) *largeMenus {
+	return postgres.StateOf(db, func(*postgres.DB) *largeMenus {
+		return &largeMenus{reading: semaphore.NewWeighted(1)}
+	})
 }
 
 // do reads the menu of a business. The function must return errLarge if the menu has more than maxBytes. Before a
-// large one is read as a whole, do waits for another large one, outside any transaction. It returns Unavailable if that
+// large one is kept as a whole, do waits for another large one, outside any transaction. It returns Unavailable if that
 // takes too long.
 func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func(maxBytes int) error) error {
-	l.mu.Lock()
-	known := l.known[business]
-	l.mu.Unlock()
-	if !known {
+	if _, known := l.known.Load(business); !known {
 		if err := read(largeMenu); !errors.Is(err, errLarge) {
 			return err
 		}
@@ -60,20 +61,19 @@ func (l *largeMenus) do(ctx context.Context, business core.BusinessID, read func
 
 // learn records the size of a menu, or of its part that was read before an error.
 func (l *largeMenus) learn(business core.BusinessID, bytes int, complete bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch {
 	case bytes > largeMenu:
-		l.known[business] = true
+		l.known.Store(business, true)
 	case complete:
-		delete(l.known, business)
+		l.known.Delete(business)
 	}
 }
 
 // menuBound counts the bytes of the rows of one menu.
 type menuBound struct{ bytes, max int }
 
-// admit counts a row, and reports whether it may be kept.
+// admit counts a row, and reports whether it may be kept. This bounds memory only: the database still sends the rest of
+// the result, whose rows are dropped.
 func (b *menuBound) admit(row postgres.CopyRow) bool {
 	for _, column := range row {
 		b.bytes += len(column)

@@ -28,7 +28,7 @@ func TestMenuAboveTheBoundIsNotRead(t *testing.T) {
 
 func TestLargeMenusAreReadOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := largeMenus{reading: semaphore.NewWeighted(1), known: map[core.BusinessID]bool{}}
+		l := largeMenus{reading: semaphore.NewWeighted(1)}
 		l.learn(1, largeMenu, true)
 		for business := core.BusinessID(2); business <= 4; business++ {
 			l.learn(business, largeMenu+1, false)

@@ -51,8 +51,8 @@ type entityRow struct {
 	record   string
 }
 
-// rows reads the result of a query by COPY. A menu is tens of thousands of rows, and the
-// driver's own protocol costs several times as much per row.
+// rows reads the result of a query by COPY. A menu is tens of thousands of rows, and the driver's own protocol costs
+// several times as much per row. Above the bound, it drops the rest of the result, and returns the error of the bound.
 func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgres.CopyRow)) error {
 	bounded := visit
 	if l.bound != nil {
@@ -233,8 +233,8 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 func allRows() (string, []any) { return "true", nil }
 
 // menu reads a whole menu of at most maxBytes, starting with the records that take longest to decode. It returns
-// errLarge if the menu is larger, or an Invalid FinalError if maxBytes is maxMenu.
-func (l *MenuLoader) menu(maxBytes int) (m menu.Menu, err error) {
+// errLarge if the menu is larger, or an Invalid FinalError if maxBytes is maxMenu. large learns which it was.
+func (l *MenuLoader) menu(large *largeMenus, maxBytes int) (m menu.Menu, err error) {
 	steps := []func() error{
 		func() error { return load(l, &m.Options, optionRecords, "true") },
 		func() error { return load(l, &m.Items, itemRecords, "true") },

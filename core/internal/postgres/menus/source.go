@@ -73,7 +73,7 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 		if _, err := m.db.Bun().ExecContext(ctx, `SELECT begin_cache_epoch()`); err != nil {
 			return fmt.Errorf("beginning an epoch of caches: %w", err)
 		}
-		return large.do(ctx, business, func(maxBytes int) error {
+		return largeMenusOf(m.db).do(ctx, business, func(maxBytes int) error {
 			load := func(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
 				return m.load(ctx, tx, business, maxBytes)
 			}
@@ -234,7 +234,7 @@ func (m *MenuSource) load(ctx context.Context, tx bun.Conn, business core.Busine
 		return menu.Menu{}, err
 	}
 	loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
-	read, err := loader.menu(maxBytes)
+	read, err := loader.menu(largeMenusOf(m.db), maxBytes)
 	if err != nil {
 		return read, err
 	}

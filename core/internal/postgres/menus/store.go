@@ -194,6 +194,7 @@ func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) 
 // UseMenu calls use with a whole menu, as Menu returns it. No other large menu is read until use returns.
 func (m Store) UseMenu(ctx context.Context, business core.BusinessID, store int64,
 	use func(menu.Menu) error) error {
+	large := largeMenusOf(m.db)
 	return large.do(ctx, business, func(maxBytes int) (err error) {
 		var full menu.Menu
 		if err := m.db.InTx(ctx, func(tx bun.Conn) error {
@@ -201,7 +202,7 @@ func (m Store) UseMenu(ctx context.Context, business core.BusinessID, store int6
 				return err
 			}
 			loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
-			full, err = loader.menu(maxBytes)
+			full, err = loader.menu(large, maxBytes)
 			return err
 		}); err != nil {
 			return err

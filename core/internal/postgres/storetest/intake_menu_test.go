@@ -323,8 +323,11 @@ func TestHugeMenuIsNotReadAsAWhole(t *testing.T) {
 func TestLargeMenuIsUsedByOneReader(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k, small := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
-	k.send("-1", counter)
-	small.send("-1", counter)
+	elsewhere := newMenuHarness(t, hubtest.Database(t, nil), "US")
+	require.Equal(t, k.business, elsewhere.business, "the same id in another database")
+	for _, harness := range []*menuHarness{k, small, elsewhere} {
+		harness.send("-1", counter)
+	}
 	pgtest.Exec(t, db, `UPDATE catalogue_entities
 		SET record = jsonb_set(record::jsonb, '{description}', to_jsonb(repeat('x', 9 << 20)))::json
 		WHERE business_id = ?0 AND name IN ('naan', 'dal')`, k.business)
@@ -335,6 +338,8 @@ func TestLargeMenuIsUsedByOneReader(t *testing.T) {
 		return nil
 	}
 	require.NoError(t, read.UseMenu(t.Context(), k.business, 0, func(menu.Menu) error {
+		_, err := menus.New(elsewhere.db).Menu(t.Context(), elsewhere.business, 0)
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		require.Equal(t, core.Unavailable, core.CodeOf(read.UseMenu(ctx, k.business, 0, use)))
