@@ -3,7 +3,9 @@ package hub
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -77,16 +81,27 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 	return m
 }
 
-// serve returns the handler of /metrics, which needs no authentication. Requests that arrive while metrics are read
-// share them. Otherwise they could take all shared connections to the database.
+// serve returns the handler of /metrics, which needs no authentication.
 func (m *metrics) serve() fiber.Handler {
-	handle := adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{CoalesceGather: true}))
+	handle := adaptor.HTTPHandler(m.page())
 	return func(c *fiber.Ctx) error {
 		// The adaptor would read a body of any size into memory.
 		body.DrainRest(c.Context(), 0)
 		_ = c.Request().CloseBodyStream()
 		return handle(c)
 	}
+}
+
+// page returns the handler that reads and writes the metrics. Requests that arrive during a read share it. Otherwise
+// they could take all shared connections to the database. With HandlerOpts.CoalesceGather a request could also join
+// responses that are being written, and so frequent requests would all get one old read.
+func (m *metrics) page() http.Handler {
+	var reads singleflight.Group
+	return promhttp.HandlerFor(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err, _ := reads.Do("", func() (any, error) { return m.registry.Gather() })
+		// The handler may change the list, but only reads the families.
+		return slices.Clone(families.([]*dto.MetricFamily)), err
+	}), promhttp.HandlerOpts{})
 }
 
 // RequestHandled counts an HTTP response (web.Observer).
