@@ -350,8 +350,8 @@ func (s Store) Get(ctx context.Context, business core.BusinessID, refID string) 
 // pageRow is a row of a page.
 type pageRow struct {
 	StoreRow
-	Size  int64 `bun:"size"`  // of the page, in bytes
-	Found int   `bun:"found"` // rows that the page would have without the bound of its bytes
+	Size int64 `bun:"size"` // of the page, in bytes
+	More bool  `bun:"more"` // stores follow the page
 }
 
 // Page returns at most limit stores whose ref_id sorts after the given one. A page of large stores has fewer of them,
@@ -359,18 +359,18 @@ type pageRow struct {
 func (s Store) Page(ctx context.Context, business core.BusinessID, after string, limit int) (store.Page, error) {
 	var rows []pageRow
 	if err := s.db.Tenant(business).NewRaw(queries.With("page", postgres.Args{
-		"columns": StoreReadColumns, "business": business, "after": after, "limit": limit + 1,
+		"columns": StoreReadColumns, "business": business, "after": after, "limit": limit,
 		"bytes": store.MaxPageBytes,
 	})).Scan(ctx, &rows); err != nil {
 		return store.Page{}, fmt.Errorf("reading stores: %w", err)
 	}
-	page := store.Page{Stores: make([]store.Stored, min(limit, len(rows)))}
+	page := store.Page{Stores: make([]store.Stored, len(rows))}
 	for i := range page.Stores {
 		var err error
 		if page.Stores[i], err = rows[i].Stored(); err != nil {
 			return store.Page{}, err
 		}
-		page.Bytes, page.More = rows[i].Size, rows[i].Found > len(page.Stores)
+		page.Bytes, page.More = rows[i].Size, rows[i].More
 	}
 	return page, nil
 }

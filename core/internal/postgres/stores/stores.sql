@@ -80,58 +80,81 @@ special_timings,
 ?platform_status AS platform_status
 
 -- name: page
--- A page of stores. It ends with the store that reaches its bytes, so it has one store at least. Found counts the
--- stores without that bound. Only the size of a compressed value takes time.
-SELECT ?columns, page.found, page.size
-FROM
-    stores,
-    (
-        SELECT
-            count(*) AS found,
-            max(sized.ref_id) FILTER (WHERE sized.total - sized.size < ?bytes) AS last,
-            max(sized.total) FILTER (WHERE sized.total - sized.size < ?bytes) AS size
+-- A page of stores. It ends with the store that reaches its bytes, so it has one store at least. More says whether
+-- further stores follow.
+WITH RECURSIVE
+-- The first stores, a few at a time, so that few are sized that follow the page. To size a store, its values are read
+-- and decompressed.
+sized AS (
+    SELECT ?after::text AS last, 0 AS n, 0::bigint AS total, '{}'::text[] AS refs, '{}'::bigint[] AS sizes
+    UNION ALL
+    SELECT
+        following.refs[cardinality(following.refs)],
+        sized.n + cardinality(following.refs),
+        sized.total + following.total,
+        following.refs,
+        following.sizes
+    FROM sized
+    CROSS JOIN LATERAL (
+        SELECT array_agg(few.ref_id) AS refs, array_agg(few.size) AS sizes, sum(few.size)::bigint AS total
         FROM (
-            SELECT candidate.ref_id, candidate.size, sum(candidate.size) OVER (ORDER BY candidate.ref_id) AS total
-            FROM (
-                SELECT
-                    ref_id,
-                    CASE
-                        WHEN coalesce(
-                            pg_column_compression(address),
-                            pg_column_compression(notification_phones),
-                            pg_column_compression(notification_emails),
-                            pg_column_compression(zip_codes),
-                            pg_column_compression(translations),
-                            pg_column_compression(excluded_platforms),
-                            pg_column_compression(included_platforms),
-                            pg_column_compression(platform_data),
-                            pg_column_compression(timings),
-                            pg_column_compression(special_timings)
-                        ) IS NULL THEN pg_column_size(stores)
-                        ELSE octet_length(
-                            ROW(
-                                address,
-                                notification_phones,
-                                notification_emails,
-                                zip_codes,
-                                translations,
-                                excluded_platforms,
-                                included_platforms,
-                                platform_data,
-                                timings,
-                                special_timings
-                            )::text
-                        )
-                    END AS size
-                FROM stores
-                WHERE business_id = ?business AND ref_id > ?after
-                ORDER BY ref_id
-                LIMIT ?limit
-            ) AS candidate
-        ) AS sized
-    ) AS page
-WHERE stores.business_id = ?business AND stores.ref_id > ?after AND stores.ref_id <= page.last
-ORDER BY stores.ref_id
+            SELECT
+                ref_id,
+                CASE
+                    WHEN coalesce(
+                        pg_column_compression(address),
+                        pg_column_compression(notification_phones),
+                        pg_column_compression(notification_emails),
+                        pg_column_compression(zip_codes),
+                        pg_column_compression(translations),
+                        pg_column_compression(excluded_platforms),
+                        pg_column_compression(included_platforms),
+                        pg_column_compression(platform_data),
+                        pg_column_compression(timings),
+                        pg_column_compression(special_timings)
+                    ) IS NULL THEN pg_column_size(stores)
+                    ELSE octet_length(
+                        ROW(
+                            address,
+                            notification_phones,
+                            notification_emails,
+                            zip_codes,
+                            translations,
+                            excluded_platforms,
+                            included_platforms,
+                            platform_data,
+                            timings,
+                            special_timings
+                        )::text
+                    )
+                END::bigint AS size
+            FROM stores
+            WHERE business_id = ?business AND ref_id > sized.last
+            ORDER BY ref_id
+            LIMIT least(8, ?limit - sized.n)
+        ) few
+    ) following
+    WHERE sized.n < ?limit AND sized.total < ?bytes AND following.refs IS NOT NULL
+),
+-- The last store of the page, which is found once.
+page AS MATERIALIZED (
+    SELECT summed.ref_id AS last, summed.total AS size
+    FROM (
+        SELECT one.ref_id, one.size, sum(one.size) OVER (ORDER BY one.ref_id)::bigint AS total
+        FROM sized
+        CROSS JOIN unnest(sized.refs, sized.sizes) AS one (ref_id, size)
+    ) summed
+    WHERE summed.total - summed.size < ?bytes
+    ORDER BY summed.ref_id DESC
+    LIMIT 1
+)
+SELECT
+    ?columns,
+    (SELECT size FROM page) AS size,
+    (SELECT max(ref_id) FROM stores WHERE business_id = ?business) > (SELECT last FROM page) AS more
+FROM stores
+WHERE business_id = ?business AND ref_id > ?after AND ref_id <= (SELECT last FROM page)
+ORDER BY ref_id
 
 -- name: naming
 -- Locks the stores that name a platform in their lists or data.
