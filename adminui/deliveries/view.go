@@ -40,9 +40,9 @@ type attemptView struct {
 
 // attemptViews returns the attempts of the delivery with the URL page, newest first.
 func attemptViews(v *shell.PageContext, page string, attempts []webhook.AttemptRecord) []attemptView {
-	list := make([]attemptView, 0, len(attempts))
+	list, keys := make([]attemptView, 0, len(attempts)), attemptKeys(attempts)
 	for i, a := range slices.Backward(attempts) {
-		view := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
+		view := attemptView{key: keys[i], title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
 			result: fmt.Sprint(a.Status),
 			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
 			responseHeaders: ui.Headers(a.ResponseHeaders),
@@ -66,6 +66,22 @@ func attemptViews(v *shell.PageContext, page string, attempts []webhook.AttemptR
 		list = append(list, view)
 	}
 	return list
+}
+
+// attemptKeys returns a key of each attempt. An attempt keeps its key when further ones follow, also if the oldest are
+// then no longer read. Two replicas can make attempts of the same number.
+func attemptKeys(attempts []webhook.AttemptRecord) []string {
+	keys, repeats := make([]string, len(attempts)), 0
+	for i, a := range attempts {
+		keys[i] = fmt.Sprintf("attempt-%d", a.N)
+		if i == 0 || attempts[i-1].N != a.N {
+			repeats = 0
+			continue
+		}
+		repeats++
+		keys[i] += fmt.Sprintf("-repeat-%d", repeats)
+	}
+	return keys
 }
 
 // Response downloads the body of the response to an attempt.

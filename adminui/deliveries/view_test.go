@@ -30,6 +30,24 @@ func TestAttemptSentTwiceSaysSo(t *testing.T) {
 	require.Empty(t, list[1].phases)
 }
 
+// The page is updated by these keys. Only the newest attempts are read, and two replicas can make the same attempt.
+func TestAttemptKeepsItsKeyAfterFurtherAttempts(t *testing.T) {
+	keys := func(numbers ...int) (list []string) {
+		var attempts []webhook.AttemptRecord
+		for _, n := range numbers {
+			attempts = append(attempts, webhook.AttemptRecord{N: n})
+		}
+		for _, view := range attemptViews(&shell.PageContext{}, "", attempts) {
+			list = append(list, view.key)
+		}
+		return list
+	}
+	require.Equal(t, []string{"attempt-4", "attempt-3-repeat-2", "attempt-3-repeat-1", "attempt-3", "attempt-2"},
+		keys(2, 3, 3, 3, 4))
+	require.Equal(t, []string{"attempt-5", "attempt-4", "attempt-3-repeat-2", "attempt-3-repeat-1", "attempt-3"},
+		keys(3, 3, 3, 4, 5))
+}
+
 func TestCurlCommandReadsALongPayloadFromFile(t *testing.T) {
 	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, maxCurlPayload+1)),
 		"--data-binary @00000000-0000-0000-0000-000000000000.json")
