@@ -1,9 +1,11 @@
 package pluginhost
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -41,8 +43,10 @@ func TestPluginWithTooManyFilesIsEnded(t *testing.T) {
 
 func TestFilesOfAPluginAreMeasured(t *testing.T) {
 	dir := t.TempDir()
-	program := filepath.Join(dir, "program")
-	sparseFile(t, program, 1<<30)
+	path := filepath.Join(dir, "program")
+	sparseFile(t, path, 1<<30)
+	program, err := os.Lstat(path)
+	require.NoError(t, err)
 	require.Zero(t, filesBelow(dir, program, maxFiles))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "a"), 0o700))
 	sparseFile(t, filepath.Join(dir, "a", "b"), 1000)
@@ -55,4 +59,56 @@ func TestFilesOfAPluginAreMeasured(t *testing.T) {
 	require.EqualValues(t, 1000+(4+2*entriesAtOnce)*entryCost, filesBelow(dir, program, maxFiles))
 	require.Less(t, filesBelow(dir, program, 10*entryCost), uint64(1000+(10+entriesAtOnce)*entryCost))
 	require.Zero(t, filesBelow(filepath.Join(dir, "none"), program, maxFiles))
+}
+
+func TestFilesInPlaceOfTheProgramCount(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "program")
+	sparseFile(t, path, 1<<30)
+	kept, err := os.Open(path) // as by its process
+	require.NoError(t, err)
+	defer kept.Close()
+	program, err := kept.Stat()
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	sparseFile(t, path, 1000)
+	require.EqualValues(t, 1000+entryCost, filesBelow(dir, program, maxFiles))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Mkdir(path, 0o700))
+	sparseFile(t, filepath.Join(path, "file"), 1000)
+	require.EqualValues(t, 1000+2*entryCost, filesBelow(dir, program, maxFiles))
+}
+
+func TestReservedSpaceOfAFileCounts(t *testing.T) {
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "file"))
+	require.NoError(t, err)
+	defer file.Close()
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	if err := syscall.Fallocate(int(file.Fd()), keepSize, 0, 1<<20); errors.Is(err, syscall.EOPNOTSUPP) {
+		t.Skip("this file system cannot reserve space")
+	} else {
+		require.NoError(t, err)
+	}
+	require.GreaterOrEqual(t, filesBelow(dir, nil, maxFiles), uint64(1<<20))
+}
+
+func TestFilesBelowTooLongAPathCount(t *testing.T) {
+	dir := t.TempDir()
+	nest(t, dir, 25, strings.Repeat("d", 200))
+	require.EqualValues(t, uint64(unmeasured), filesBelow(dir, nil, maxFiles))
+}
+
+func TestFilesInUnreadableDirectoriesCount(t *testing.T) {
+	for _, mode := range []os.FileMode{0o300, 0o600, 0} {
+		asOrdinaryUser(t, func() error {
+			file := filepath.Join("plugin", "sub", "file")
+			err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600),
+				os.Chmod(filepath.Dir(file), mode))
+			if used := filesBelow("plugin", nil, maxFiles); used != unmeasured {
+				err = errors.Join(err, fmt.Errorf("mode %v: %d bytes", mode, used))
+			}
+			return errors.Join(err, os.Chmod(filepath.Dir(file), 0o700)) // so that the test can remove it
+		})
+	}
 }

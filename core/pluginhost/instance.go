@@ -36,6 +36,7 @@ type instance struct {
 	conn        *grpc.ClientConn
 	process     *process
 	dir         string
+	programFile fs.FileInfo // of the verified copy in dir
 	output      sync.WaitGroup
 
 	hung   chan *fault   // receives after too many consecutive timeouts
@@ -73,6 +74,9 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 		log.show(i.watch)
 	}
 	program, err := copyVerified(p.program, dir, p.digest)
+	if err == nil {
+		i.programFile, err = os.Lstat(program)
+	}
 	if err != nil {
 		i.endWatch(log)
 		_ = os.RemoveAll(dir)
@@ -292,7 +296,7 @@ func (i *instance) terminate() {
 	}
 	i.output.Wait()
 	i.endWatch(i.process.log)
-	_ = os.RemoveAll(i.dir)
+	_ = removePluginDir(i.dir)
 }
 
 // endWatch ends the watch of the instance, if there is one.

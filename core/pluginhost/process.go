@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,6 +22,7 @@ import (
 
 const (
 	maxFiles      = 256 << 20              // of all files in a plugin's directory, in bytes
+	unmeasured    = math.MaxUint64         // instead of the size of files that cannot be read
 	dataHeadroom  = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
 	outputDelay   = 250 * time.Millisecond // for output held open by orphaned children
 	maxOutputLine = 64 << 10

@@ -3,6 +3,7 @@
 package pluginhost
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 
@@ -20,7 +21,7 @@ func killTree(int) {}
 
 func memoryBelow(int) uint64 { return 0 }
 
-func filesBelow(string, string, uint64) uint64 { return 0 }
+func filesBelow(string, fs.FileInfo, uint64) uint64 { return 0 }
 
 func processCondition(int) string { return "" }
 

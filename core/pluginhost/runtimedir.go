@@ -3,8 +3,10 @@ package pluginhost
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,6 +25,8 @@ type runtimeDir struct {
 const (
 	runtimeDirPrefix = "servery-p"
 	lockFileName     = "lock"
+
+	entriesAtOnce = 256 // of a directory are read
 
 	maxSocketPath = 103 // bytes of a socket's path on macOS; Linux allows 107
 	maxSubdirName = len("/999999")
@@ -71,13 +75,43 @@ func removeStale(dir string) {
 	defer file.Close()
 	if tryLock(file) {
 		killInDir(dir)
-		_ = os.RemoveAll(dir)
+		_ = removeRuntimeDir(dir)
 	}
+}
+
+// removeRuntimeDir removes a private directory with those of its plugins.
+func removeRuntimeDir(dir string) error {
+	return errors.Join(removeSubdirs(dir), os.RemoveAll(dir))
+}
+
+// removeSubdirs removes the directories of plugins from a private directory.
+func removeSubdirs(dir string) error {
+	named, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	// Another user may have put a link to a directory of the hub's user here.
+	opened, err := root.Stat(".")
+	if err != nil || !os.SameFile(named, opened) {
+		return err
+	}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, entry := range entries {
+		if entry.IsDir() {
+			err = errors.Join(err, removeIn(root, entry.Name()))
+		}
+	}
+	return err
 }
 
 // close removes the directory.
 func (d *runtimeDir) close() {
-	_ = os.RemoveAll(d.dir)
+	_ = removeRuntimeDir(d.dir)
 	_ = d.lockFile.Close()
 }
 

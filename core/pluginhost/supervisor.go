@@ -297,7 +297,10 @@ func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) 
 	if used := i.measureMemory(); used > i.installed.memory {
 		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", used>>20, i.installed.memory>>20)
 	}
-	if used := filesBelow(i.dir, i.process.program, maxFiles); used > maxFiles {
+	switch used := filesBelow(i.dir, i.programFile, maxFiles); {
+	case used == unmeasured:
+		return errors.New("its files could not be measured")
+	case used > maxFiles:
 		return fmt.Errorf("its files had more than %d MB together", maxFiles>>20)
 	}
 	if *misses++; err == nil || errors.As(err, new(degradedError)) {
