@@ -251,9 +251,17 @@ func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
 }
 
 func TestIdleKeyedConnectionsDoNotKeepOthersOut(t *testing.T) {
+	for name, next := range map[string]string{"idle": "", "with a byte": "G"} {
+		t.Run(name, func(t *testing.T) { requireRoomBesideKeyed(t, next) })
+	}
+}
+
+// requireRoomBesideKeyed fills a server with connections that have shown a key and sent the begin of another request.
+func requireRoomBesideKeyed(t *testing.T, next string) {
+	t.Helper()
 	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator, c.maxConnections = fakeAuthenticator{}, 3 })
 	for range 3 {
-		_, answer := b.send(t, "GET /key/ HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, answer := b.send(t, "GET /key/ HTTP/1.1\r\nHost: a\r\n\r\n"+next)
 		response, err := http.ReadResponse(answer, nil)
 		require.NoError(t, err)
 		defer response.Body.Close()

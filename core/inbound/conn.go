@@ -18,10 +18,11 @@ type Conn struct {
 	limiter       *Limiter
 	origin        netip.Prefix
 	trusted       atomic.Bool // a request with a valid key or session arrived on it
+	proven        atomic.Bool // its current request has shown a valid key or session
 	waiting       atomic.Bool // in a read or write
 	evicted       atomic.Bool
-	idle          bool         // between requests
-	idleSince     atomic.Int64 // Unix nanoseconds, while it waits for the next request; 0: it does not; or isEvicted
+	idle          atomic.Bool  // between requests
+	idleSince     atomic.Int64 // Unix nanoseconds, while it waits for a request to be proven; otherwise 0 or isEvicted
 	read, write   allowance
 	readDeadline  time.Time
 	writeDeadline time.Time
@@ -33,7 +34,7 @@ type Conn struct {
 	removed       bool
 }
 
-// isEvicted is the idleSince of a connection that was evicted between two requests.
+// isEvicted is the idleSince of a connection that was evicted while it waited.
 const isEvicted = -1
 
 func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
@@ -42,18 +43,24 @@ func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
 	return c
 }
 
-// MarkAuthenticated records that a valid key or session arrived on a connection. Such a connection is evicted only
-// between two requests, and after all others.
+// MarkAuthenticated records that a valid key or session arrived on a connection. It is then evicted only after all
+// others, and only while it waits for a request that has not yet shown one.
 func MarkAuthenticated(conn net.Conn) {
-	if c, ok := conn.(*Conn); ok && !c.trusted.Swap(true) {
+	c, ok := conn.(*Conn)
+	if !ok {
+		return
+	}
+	c.proven.Store(true)
+	if !c.trusted.Swap(true) {
 		c.limiter.markAuthenticated(c)
 	}
 }
 
-// BeginRequest records that a request begins on a connection, and resets the allowance of its peer.
+// BeginRequest records that the first byte of a request has arrived on a connection, and resets the allowance of its
+// peer.
 func BeginRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
-		c.idle = false
+		c.idle.Store(false)
 		c.read, c.write = newAllowance(c.limiter.config), newAllowance(c.limiter.config)
 	}
 }
@@ -61,7 +68,8 @@ func BeginRequest(conn net.Conn) {
 // EndRequest records that a request has ended on a connection, which may then be idle.
 func EndRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
-		c.idle = true
+		c.idle.Store(true)
+		c.proven.Store(false)
 	}
 }
 
@@ -69,23 +77,23 @@ func EndRequest(conn net.Conn) {
 func (c *Conn) Read(b []byte) (int, error) {
 	began := time.Now()
 	deadline := c.readDeadline
-	if !c.idle {
+	if !c.idle.Load() {
 		deadline = earlier(deadline, began.Add(c.read.left))
 	}
 	if err := c.Conn.SetReadDeadline(deadline); err != nil {
 		return 0, c.hideEviction(err)
 	}
-	since := began.UnixNano()
-	if c.idle {
+	since, unproven := began.UnixNano(), !c.proven.Load()
+	if unproven {
 		c.idleSince.Store(since)
 	}
 	c.waiting.Store(true)
 	n, err := c.Conn.Read(b)
 	c.waiting.Store(false)
-	if c.idle && !c.idleSince.CompareAndSwap(since, 0) {
-		return 0, io.EOF // evicted, even if the next request has just begun
+	if unproven && !c.idleSince.CompareAndSwap(since, 0) {
+		return 0, io.EOF // evicted, even if more of the request has just arrived
 	}
-	if !c.idle {
+	if !c.idle.Load() {
 		c.read.spend(time.Since(began), n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.limiter.countStalled()

@@ -8,7 +8,6 @@ package inbound
 import (
 	"container/list"
 	"log/slog"
-	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -71,8 +70,8 @@ func (l *Limiter) Listener(inner net.Listener) net.Listener {
 }
 
 // add counts a connection. At a limit it evicts an unauthenticated connection that waits for its peer. At the limit in
-// total it may also evict an idle authenticated one. The caller must close the evicted one. Both results are nil if
-// there is none to evict.
+// total it may also evict an authenticated one that waits for a request. The caller must close the evicted one. Both
+// results are nil if there is none to evict.
 func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	from := l.originOf(inner.RemoteAddr())
 	l.mu.Lock()
@@ -123,22 +122,28 @@ func (l *Limiter) evictOne() *Conn {
 	return evicted
 }
 
-// evictIdle removes the authenticated connection that has waited longest for its next request. Otherwise a client with
-// one key could take all connections. The caller holds mu.
+// evictIdle removes the authenticated connection that has waited longest between requests. If there is none, it takes
+// one whose request has begun but not shown a key or session. Otherwise a client with one key could take all
+// connections by the first bytes of requests. The caller holds mu.
 func (l *Limiter) evictIdle() *Conn {
 	for {
 		var longest *Conn
-		least := int64(math.MaxInt64)
+		var least int64
+		idlest := false
 		for e := l.authenticated.Front(); e != nil; e = e.Next() {
 			c := e.Value.(*Conn)
-			if since := c.idleSince.Load(); since > 0 && since < least {
-				longest, least = c, since
+			since, idle := c.idleSince.Load(), c.idle.Load()
+			if since <= 0 || c.proven.Load() {
+				continue
+			}
+			if longest == nil || idle && !idlest || idle == idlest && since < least {
+				longest, least, idlest = c, since, idle
 			}
 		}
 		if longest == nil {
 			return nil
 		}
-		if longest.idleSince.CompareAndSwap(least, isEvicted) { // its next request has not begun meanwhile
+		if longest.idleSince.CompareAndSwap(least, isEvicted) { // nothing has arrived meanwhile
 			return l.evicted(longest)
 		}
 	}

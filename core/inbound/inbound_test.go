@@ -219,6 +219,26 @@ func TestEvictedConnectionServesNoFurtherRequest(t *testing.T) {
 	require.Nil(t, l.evictAny())
 }
 
+func TestHeaderDoesNotProtectAnAuthenticatedConnection(t *testing.T) {
+	s := serve(t, Config{Max: 2})
+	proven, ours := s.connect(t, "127.0.0.1", MarkAuthenticated, EndRequest, BeginRequest, MarkAuthenticated)
+	began, _ := s.connect(t, "127.0.0.1", MarkAuthenticated, EndRequest, BeginRequest)
+	s.connect(t, "127.0.0.1", MarkAuthenticated)
+	requireClosed(t, began)
+	requireOpen(t, proven, ours)
+	requireRefused(t, s.dial(t, "127.0.0.1"))
+	require.Equal(t, Stats{Open: 2, Authenticated: 2, Evicted: 1, RefusedTotal: 1}, s.Stats())
+}
+
+func TestConnectionBetweenRequestsIsEvictedFirst(t *testing.T) {
+	s := serve(t, Config{Max: 2})
+	began, ours := s.connect(t, "127.0.0.1", MarkAuthenticated, EndRequest, BeginRequest) // waits longer
+	idle, _ := s.connectIdle(t)
+	s.connect(t, "127.0.0.1")
+	requireClosed(t, idle)
+	requireOpen(t, began, ours)
+}
+
 func TestAddressLimitDoesNotAffectOtherAddresses(t *testing.T) {
 	s := serve(t, Config{PerAddress: 2})
 	var kept []net.Conn
