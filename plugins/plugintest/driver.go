@@ -235,7 +235,8 @@ func (d subprocess) Start() (*Running, error) {
 		running.left = append(running.left, endGroup(running.PID)...)
 		entries, _ := os.ReadDir(alone) // RemoveAll returns its error
 		for _, entry := range entries {
-			if entry.Name() != filepath.Base(d.path) {
+			// a hub removes the socket of a plugin that was killed
+			if entry.Name() != filepath.Base(d.path) && entry.Type()&fs.ModeSocket == 0 {
 				running.files = append(running.files, entry.Name())
 			}
 		}
@@ -265,7 +266,8 @@ func (d subprocess) from(alone string) (*Running, error) {
 func (d subprocess) run(path string, log *logBuffer, attributes *syscall.SysProcAttr) (*Running, error) {
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(path)
-	config.Cmd.Dir, config.Cmd.Env, config.Cmd.SysProcAttr = filepath.Dir(path), []string{}, attributes
+	dir := filepath.Dir(path)
+	config.Cmd.Dir, config.Cmd.Env, config.Cmd.SysProcAttr = dir, []string{"TMPDIR=" + dir}, attributes // as in a hub
 	var memory uint64
 	for _, l := range d.limits {
 		memory = l.Memory()

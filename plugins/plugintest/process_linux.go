@@ -30,8 +30,9 @@ func processAttributes(isolated bool) *syscall.SysProcAttr {
 		UidMappings: identity(os.Getuid()), GidMappings: identity(os.Getgid())}
 }
 
-// allowedEnvironment are the prefixes of variables that go-plugin passes, and that interpreters set for themselves.
-var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE=", "GOMEMLIMIT="}
+// allowedEnvironment are the prefixes of variables that the hub and go-plugin pass, and that interpreters set for
+// themselves.
+var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE=", "GOMEMLIMIT=", "TMPDIR="}
 
 // environment checks the environment variables of the program.
 func environment(_ context.Context, s *session) error {

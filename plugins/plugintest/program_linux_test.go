@@ -21,7 +21,8 @@ import (
 
 // programs are the plugins that this test program serves, by its file name.
 var programs = map[string]sdk.Plugin{"compliant": compliant{}, "dials": dials{}, "forks": forks{}, "writes": writes{},
-	"inherits": inherits{}, "prints": prints{}, "keeps": keepsBusiness{first: &atomic.Int64{}}}
+	"temporary": writes{temporary: true}, "inherits": inherits{}, "prints": prints{},
+	"keeps": keepsBusiness{first: &atomic.Int64{}}}
 
 func TestMain(m *testing.M) {
 	if p, is := programs[filepath.Base(os.Args[0])]; is {
@@ -101,11 +102,18 @@ func (inherits) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.D
 	return sdk.Skip("not supported")
 }
 
-// writes leaves a file in its working directory.
-type writes struct{ compliant }
+// writes leaves a file in its working directory, or in that of temporary files.
+type writes struct {
+	compliant
+	temporary bool
+}
 
-func (writes) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
-	if err := os.WriteFile("riders", nil, 0o600); err != nil {
+func (w writes) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	path := "riders"
+	if w.temporary {
+		path = filepath.Join(os.TempDir(), "temporary-riders")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return nil, err
 	}
 	return sdk.Skip("not supported")
@@ -185,6 +193,8 @@ func TestLeftoversOfProgramsAreFound(t *testing.T) {
 	require.Contains(t, driverFailures(t, program(t, "inherits"), options)[check], "processes still run: ")
 	require.Equal(t, "files are left in the working directory: riders",
 		driverFailures(t, program(t, "writes"), options)[check])
+	require.Equal(t, "files are left in the working directory: temporary-riders",
+		driverFailures(t, program(t, "temporary"), options)[check])
 	const drains = "draining refuses new calls and ends" // on another instance
 	require.Contains(t, driverFailures(t, program(t, "forks"), plugintest.Options{}.Only(drains))[drains],
 		"processes still run: ")
