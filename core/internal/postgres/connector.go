@@ -77,9 +77,8 @@ var keyedParams = map[string]any{"enable_seqscan": "off", "enable_hashjoin": "of
 	"enable_bitmapscan": "off"}
 
 func sessionOptions(config Config, remote bool) []pgdriver.Option {
-	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
-	// take longer than the statement. The timeout stops statements that no caller waits for.
-	// plan_cache_mode applies to prepared statements (see DB.Prepare).
+	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would take longer than the
+	// statement. The timeout stops statements that no caller waits for. plan_cache_mode is for prepared statements.
 	limit, idle := statementTimeout, cmp.Or(config.IdleTimeout, idleTimeout)
 	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
 		"plan_cache_mode": "force_generic_plan"}
@@ -164,14 +163,12 @@ func urlParameters(u *url.URL) (url.Values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains([]string{"sslmode", "sslrootcert", "host", "port"}, name) {
-			return nil,
-				fmt.Errorf("SERVERY_DATABASE_URL has the unknown parameter %q: known are sslmode, sslrootcert, host "+
-					"and port", name)
+			return nil, fmt.Errorf("SERVERY_DATABASE_URL has the unknown parameter %q: known are sslmode, "+
+				"sslrootcert, host and port", name)
 		}
 	}
 	if (query.Has("host") || query.Has("port")) && (u.Scheme == "unix" || !strings.HasPrefix(query.Get("host"), "/")) {
-		return nil,
-			errors.New("SERVERY_DATABASE_URL: the parameters host and port are only for a socket directory")
+		return nil, errors.New("SERVERY_DATABASE_URL: the parameters host and port are only for a socket directory")
 	}
 	return query, nil
 }

@@ -154,9 +154,7 @@ func (db *DB) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = conn.Raw(func(driverConn any) error {
-			return checkWritable(ctx, driverConn.(driver.QueryerContext), writableSQL, nil)
-		})
+		err = conn.Raw(func(raw any) error { return checkWritable(ctx, raw.(driver.QueryerContext), writableSQL, nil) })
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return err

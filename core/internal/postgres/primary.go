@@ -32,8 +32,7 @@ const (
 // newPrimaryConnector sets the parameters itself. The driver would need a round trip for each.
 func newPrimaryConnector(options []pgdriver.Option) primaryConnector {
 	open, cancel := context.WithCancel(context.Background())
-	p := primaryConnector{Connector: pgdriver.NewConnector(options...), sessionSQL: writableSQL + checkIntervalSQL,
-		lifetime: open, cancel: cancel}
+	p := primaryConnector{pgdriver.NewConnector(options...), writableSQL + checkIntervalSQL, nil, open, cancel}
 	for name, value := range p.Config().ConnParams {
 		p.params = append(p.params, driver.NamedValue{Value: name}, driver.NamedValue{Value: fmt.Sprint(value)})
 		p.sessionSQL += fmt.Sprintf(", set_config($%d, $%d, false)", len(p.params)-1, len(p.params))
