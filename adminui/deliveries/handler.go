@@ -146,41 +146,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	view.facts = []ui.Fact{{Label: text.State, Cell: stateCell(d)},
-		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.CodeCell(d.URL)},
-		{Label: text.EventID, Cell: ui.CodeCell(d.EventID.String())},
-		{Label: text.DeliveryCreated, Cell: ui.TimeCell(v.At(d.CreatedAt))},
-		{Label: text.NextAttempt, Cell: ui.TimeCell(v.At(d.NextAttempt))},
-		{Label: text.Finished, Cell: ui.TimeCell(v.At(d.FinishedAt))}}
-	if d.WebhookID != 0 {
-		link := ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)), Label: text.ActSeeWebhook}
-		view.facts = append(view.facts,
-			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), link.Href)})
-		if d.State != webhook.Delivered {
-			status.Link = link
-		}
+	view.facts = deliveryFacts(v, d, len(attempts))
+	if d.WebhookID != 0 && d.State != webhook.Delivered {
+		status.Link = ui.Link{Href: webhookPath(v, d), Label: text.ActSeeWebhook}
 	}
 	if d.HeldReason == webhook.EarlierEvent && d.OrderID != 0 {
 		subject := subjectCell(v, d)
 		status.Link = ui.Link{Href: subject.Href, Label: subject.Text}
 	}
-	if d.ProblemID != 0 {
-		href := v.Link(fmt.Sprintf("problems/%d/", d.ProblemID))
-		view.facts = append(view.facts, ui.Fact{Label: text.ProblemColumn,
-			Cell: ui.LinkCell(fmt.Sprintf(text.ProblemN, d.ProblemID), href)})
-		if status.SecondLink.Href == "" {
-			status.SecondLink = ui.Link{Href: href, Label: text.ActSeeProblem}
-		}
-	}
-	if d.OrderID != 0 {
-		view.facts = append(view.facts, ui.Fact{Label: text.Subject, Cell: subjectCell(v, d)})
-	}
-	if len(attempts) == webhook.MaxAttemptsRead && d.Attempts > len(attempts) {
-		view.facts = append(view.facts, ui.Fact{Label: text.Attempts,
-			Cell: ui.T(fmt.Sprintf(text.NewestAttempts, len(attempts), d.Attempts))})
-	}
-	if d.Reference != "" {
-		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
+	if d.ProblemID != 0 && status.SecondLink.Href == "" {
+		status.SecondLink = ui.Link{Href: problemPath(v, d), Label: text.ActSeeProblem}
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
 		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{status}, Live: true}
@@ -191,6 +166,43 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Buttons = []ui.Button{*button}
 	}
 	return v.Show(c, head, deliveryPage(view))
+}
+
+func webhookPath(v *shell.PageContext, d webhook.DeliveryRecord) string {
+	return v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID))
+}
+
+func problemPath(v *shell.PageContext, d webhook.DeliveryRecord) string {
+	return v.Link(fmt.Sprintf("problems/%d/", d.ProblemID))
+}
+
+// deliveryFacts describes a delivery whose page shows the given number of attempts.
+func deliveryFacts(v *shell.PageContext, d webhook.DeliveryRecord, shown int) []ui.Fact {
+	facts := []ui.Fact{{Label: text.State, Cell: stateCell(d)},
+		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.CodeCell(d.URL)},
+		{Label: text.EventID, Cell: ui.CodeCell(d.EventID.String())},
+		{Label: text.DeliveryCreated, Cell: ui.TimeCell(v.At(d.CreatedAt))},
+		{Label: text.NextAttempt, Cell: ui.TimeCell(v.At(d.NextAttempt))},
+		{Label: text.Finished, Cell: ui.TimeCell(v.At(d.FinishedAt))}}
+	if d.WebhookID != 0 {
+		facts = append(facts,
+			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), webhookPath(v, d))})
+	}
+	if d.ProblemID != 0 {
+		facts = append(facts, ui.Fact{Label: text.ProblemColumn,
+			Cell: ui.LinkCell(fmt.Sprintf(text.ProblemN, d.ProblemID), problemPath(v, d))})
+	}
+	if d.OrderID != 0 {
+		facts = append(facts, ui.Fact{Label: text.Subject, Cell: subjectCell(v, d)})
+	}
+	if shown == webhook.MaxAttemptsRead && d.Attempts > shown {
+		facts = append(facts, ui.Fact{Label: text.Attempts,
+			Cell: ui.T(fmt.Sprintf(text.NewestAttempts, shown, d.Attempts))})
+	}
+	if d.Reference != "" {
+		facts = append(facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
+	}
+	return facts
 }
 
 // Payload downloads the event body.
