@@ -56,7 +56,11 @@ func (s *Server) handleCallback(c *fiber.Ctx,
 	delete(sent.Query, caller.QueryKey)
 	request := relay.InboundRequest{Caller: caller, Kind: sent.Kind, Query: sent.Query,
 		Headers: sent.Headers, Body: sent.Body, ReceivedAt: s.Clock.Now()}
-	if err := s.throttle(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
+	err = countRequest(c, caller.Business)
+	if err == nil {
+		err = s.throttle(c, caller.Business, LimitCallbacks, caller.Platform)
+	}
+	if err != nil {
 		s.recordUnread(c, request, err)
 		return err
 	}

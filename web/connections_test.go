@@ -250,6 +250,40 @@ func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
 	}
 }
 
+func TestBusinessWithTooManyRequestsIsThrottled(t *testing.T) {
+	began, finish := make(chan struct{}), make(chan struct{})
+	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator, c.maxConnections = fakeAuthenticator{}, 16 },
+		func(b *socketServer) {
+			b.App.Get("/held/", b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error {
+				began <- struct{}{}
+				<-finish
+				return nil
+			}}))
+		})
+	request := func(path string) *http.Response {
+		_, answer := b.send(t, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
+		response, err := http.ReadResponse(answer, nil)
+		require.NoError(t, err)
+		_ = response.Body.Close()
+		return response
+	}
+	held := make(chan int, 4)
+	for range 4 {
+		go func() { held <- request("/held/").StatusCode }()
+		<-began
+	}
+	refused := request("/key/")
+	require.Equal(t, http.StatusTooManyRequests, refused.StatusCode)
+	require.Equal(t, "1", refused.Header.Get("Retry-After"))
+	require.Equal(t, http.StatusOK, request("/healthz").StatusCode)
+	close(finish)
+	for range 4 {
+		require.Equal(t, http.StatusOK, <-held)
+	}
+	require.Eventually(t, func() bool { return request("/key/").StatusCode == http.StatusOK }, patience,
+		time.Millisecond)
+}
+
 func TestIdleKeyedConnectionsDoNotKeepOthersOut(t *testing.T) {
 	for name, next := range map[string]string{"idle": "", "with a byte": "G"} {
 		t.Run(name, func(t *testing.T) { requireRoomBesideKeyed(t, next) })

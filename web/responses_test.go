@@ -84,11 +84,11 @@ func (unknownCallers) Authenticate(_ context.Context, sent relay.InboundCallback
 type fakeAuthenticator struct{ err error }
 
 func (d fakeAuthenticator) Authenticate(context.Context, string) (core.Caller, error) {
-	return core.Caller{}, d.err
+	return core.Caller{Business: 7}, d.err
 }
 
 func (d fakeAuthenticator) Recognize(context.Context, string) (core.Caller, error) {
-	return core.Caller{}, d.err
+	return core.Caller{Business: 7}, d.err
 }
 
 // TestLostDatabaseReturnsServiceUnavailable distinguishes internal errors from temporary ones, because clients retry

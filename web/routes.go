@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -206,7 +207,11 @@ func (s *Server) guard(r route) fiber.Handler {
 			}
 			return err
 		}
-		if err := s.throttle(c, caller.Business, r.limit, ""); err != nil {
+		err = countRequest(c, caller.Business)
+		if err == nil {
+			err = s.throttle(c, caller.Business, r.limit, "")
+		}
+		if err != nil {
 			if r.isPostOrder() {
 				return s.refuseOrder(c, caller, nil, err)
 			}
@@ -214,6 +219,15 @@ func (s *Server) guard(r route) fiber.Handler {
 		}
 		return s.receive(c, r, caller)
 	}
+}
+
+// countRequest returns an error if too many requests of a business are in progress. Otherwise it counts this one.
+func countRequest(c *fiber.Ctx, business core.BusinessID) error {
+	if most := inbound.CountRequest(c.Context().Conn(), int64(business)); most > 0 {
+		return &core.Error{Code: core.Throttled, RetryAfter: time.Second,
+			Message: fmt.Sprintf("%d requests of this business are in progress, as many as this server accepts", most)}
+	}
+	return nil
 }
 
 // admit checks the scope and the query parameters.

@@ -30,6 +30,7 @@ type Conn struct {
 	// Guarded by the limiter.
 	element       *list.Element // in the limiter's list of anonymous or authenticated ones
 	originElement *list.Element // in the list of its origin; nil: it is authenticated or has no origin
+	business      int64         // of its current request, 0 if that is not counted
 	authenticated bool
 	removed       bool
 }
@@ -56,6 +57,16 @@ func MarkAuthenticated(conn net.Conn) {
 	}
 }
 
+// CountRequest counts the current request of a connection among those of a business until it ends. If the business has
+// too many in progress, it returns how many it may have, and the caller refuses the request. Otherwise it returns 0.
+// Requests of business 0 are not counted.
+func CountRequest(conn net.Conn, business int64) (limit int) {
+	if c, ok := conn.(*Conn); ok && !c.limiter.beginRequest(c, business) {
+		return c.limiter.MaxRequests()
+	}
+	return 0
+}
+
 // BeginRequest records that the first byte of a request has arrived on a connection, and resets the allowance of its
 // peer.
 func BeginRequest(conn net.Conn) {
@@ -70,6 +81,9 @@ func EndRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.idle.Store(true)
 		c.proven.Store(false)
+		c.limiter.mu.Lock()
+		c.limiter.endRequest(c)
+		c.limiter.mu.Unlock()
 	}
 }
 

@@ -30,6 +30,7 @@ type Stats struct {
 	Open, Authenticated int
 	RefusedTotal        int // refused for Max, or because the process had no more file descriptors
 	RefusedAddress      int // refused for PerAddress
+	RefusedBusiness     int // requests refused because a business had too many in progress
 	Evicted             int // closed while waiting, to accept new ones
 	Stalled             int // closed because the peer made no progress
 }
@@ -43,6 +44,7 @@ type Limiter struct {
 	anonymous     list.List // of unauthenticated *Conn, oldest first
 	authenticated list.List // of the other ones
 	origins       map[netip.Prefix]*origin
+	requests      map[int64]int // in progress, by business
 	logged        time.Time
 }
 
@@ -54,7 +56,7 @@ type origin struct {
 
 // New returns a Limiter.
 func New(config Config) *Limiter {
-	return &Limiter{config: config, origins: map[netip.Prefix]*origin{}}
+	return &Limiter{config: config, origins: map[netip.Prefix]*origin{}, requests: map[int64]int{}}
 }
 
 // Stats returns the current counts.
@@ -184,11 +186,49 @@ func (l *Limiter) removeLocked(c *Conn) {
 		l.stats.Authenticated--
 	}
 	l.unlist(c)
+	l.endRequest(c)
 	if o := l.origins[c.origin]; o != nil {
 		if o.open--; o.open == 0 {
 			delete(l.origins, c.origin)
 		}
 	}
+}
+
+// minRequests lets a client of a small server send its next request at once: the last one ends after its response.
+const minRequests = 4
+
+// MaxRequests returns how many requests of one business may be in progress: a quarter of all connections. Otherwise the
+// clients of one business could take all of them.
+func (l *Limiter) MaxRequests() int { return max(l.config.Max/4, minRequests) }
+
+// beginRequest counts a request of a business on a connection until the request ends. It returns false if the business
+// has too many in progress.
+func (l *Limiter) beginRequest(c *Conn, business int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endRequest(c)
+	switch {
+	case c.removed || business == 0:
+		return true
+	case l.requests[business] >= l.MaxRequests():
+		l.stats.RefusedBusiness++
+		l.warn("request limit of a business reached", "business", business, "requests", l.requests[business])
+		return false
+	}
+	c.business = business
+	l.requests[business]++
+	return true
+}
+
+// endRequest stops counting the request of a business on a connection. The caller holds mu.
+func (l *Limiter) endRequest(c *Conn) {
+	if c.business == 0 {
+		return
+	}
+	if l.requests[c.business]--; l.requests[c.business] == 0 {
+		delete(l.requests, c.business)
+	}
+	c.business = 0
 }
 
 // markAuthenticated protects a connection from eviction during its requests.

@@ -230,6 +230,34 @@ func TestHeaderDoesNotProtectAnAuthenticatedConnection(t *testing.T) {
 	require.Equal(t, Stats{Open: 2, Authenticated: 2, Evicted: 1, RefusedTotal: 1}, s.Stats())
 }
 
+func TestOneBusinessCannotOccupyAllConnections(t *testing.T) {
+	s := serve(t, Config{Max: 20})
+	var conns []*Conn
+	for range 6 {
+		_, ours := s.connect(t, "127.0.0.1")
+		conns = append(conns, ours)
+	}
+	last, held := conns[5], conns[:5]
+	for _, ours := range held {
+		require.Zero(t, CountRequest(ours, 7))
+	}
+	require.Equal(t, 5, CountRequest(last, 7))
+	require.Equal(t, 1, s.Stats().RefusedBusiness)
+	require.Zero(t, CountRequest(last, 8), "another business")
+	EndRequest(last)
+
+	EndRequest(held[0])
+	require.Zero(t, CountRequest(last, 7), "a request has ended")
+	require.Zero(t, CountRequest(last, 7), "the same request")
+	require.NoError(t, held[1].Close())
+	require.Zero(t, CountRequest(held[0], 7), "a connection has closed")
+	require.Zero(t, CountRequest(held[1], 7), "not counted once closed")
+	for _, ours := range conns {
+		EndRequest(ours)
+	}
+	require.Empty(t, s.requests)
+}
+
 func TestConnectionBetweenRequestsIsEvictedFirst(t *testing.T) {
 	s := serve(t, Config{Max: 2})
 	began, ours := s.connect(t, "127.0.0.1", MarkAuthenticated, EndRequest, BeginRequest) // waits longer

@@ -38,7 +38,7 @@ var errorTable = []Error{
 		"`Content-Type` is not JSON, its charset is not UTF-8, or `Content-Encoding` is not gzip.",
 		"Send JSON in UTF-8 with `Content-Type: application/json`, plain or compressed with gzip."},
 	{core.Throttled, http.StatusTooManyRequests, "The business has sent more requests than the call allows.",
-		"A rate limit is counted for each business, over all its keys.",
+		"A rate limit is counted for each business, over all its keys. So are its requests in progress.",
 		"Wait for the seconds in `Retry-After`, then retry. The `RateLimit-*` headers of rate-limited calls show " +
 			"what is left."},
 	{core.Internal, http.StatusInternalServerError, "The hub failed to process the request.",

@@ -65,7 +65,7 @@ var (
 	connectionsOpen = prometheus.NewDesc("servery_client_connections",
 		"Connections of clients; authenticated once a key or a session was accepted on one.", []string{"state"}, nil)
 	connectionsRefused = prometheus.NewDesc("servery_client_connections_refused_total",
-		"Connections refused, by the limit that was reached: total, address.", []string{"limit"}, nil)
+		"Connections and requests refused, by the limit that was reached: total, address, business.", []string{"limit"}, nil)
 	connectionsClosed = prometheus.NewDesc("servery_client_connections_closed_total",
 		"Connections that the hub closed: evicted in favour of new ones, stalled without progress.", []string{"reason"},
 		nil)
@@ -85,7 +85,8 @@ func (f connectionCollector) Collect(ch chan<- prometheus.Metric) {
 	for state, n := range map[string]int{"authenticated": stats.Authenticated, "anonymous": anonymous} {
 		ch <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(n), state)
 	}
-	for limit, n := range map[string]int{"total": stats.RefusedTotal, "address": stats.RefusedAddress} {
+	for limit, n := range map[string]int{"total": stats.RefusedTotal, "address": stats.RefusedAddress,
+		"business": stats.RefusedBusiness} {
 		ch <- prometheus.MustNewConstMetric(connectionsRefused, prometheus.CounterValue, float64(n), limit)
 	}
 	for reason, n := range map[string]int{"evicted": stats.Evicted, "stalled": stats.Stalled} {
