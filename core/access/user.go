@@ -69,7 +69,8 @@ type Users interface {
 	UserByEmail(ctx context.Context, email string) (User, error) // or NotFound
 	// CreateUser returns Conflict if the address is taken, and NotFound for an unknown business.
 	CreateUser(ctx context.Context, user User, change Change) (User, error)
-	// ChangeUser stores the user as modified by decide. It returns NotFound for an unknown id.
+	// ChangeUser stores the user as modified by decide, unless the action of the change is empty. It returns NotFound
+	// for an unknown id.
 	ChangeUser(ctx context.Context, id int64, decide func(*User) (Change, error)) error
 }
 
@@ -160,8 +161,8 @@ func (u User) AccessVersion() string {
 }
 
 // ChangeUser sets the role, the grants and whether the user is disabled. It returns ErrUserChanged if these are neither
-// as in update.Seen nor as wanted: a form may be submitted twice. Admins cannot demote themselves, so that at least one
-// remains.
+// as in update.Seen nor as wanted. A form that is submitted twice changes nothing the second time. Admins cannot
+// demote themselves, so that at least one remains.
 func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update UserUpdate, why string) error {
 	if !slices.Contains(Roles(), update.Role) {
 		return ErrRole
@@ -171,7 +172,11 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update User
 	}
 	err := a.Users.ChangeUser(ctx, id, func(u *User) (Change, error) {
 		wanted := u.updated(update, a.Clock.Now())
-		if found := u.AccessVersion(); found != update.Seen && found != wanted.AccessVersion() {
+		switch u.AccessVersion() {
+		case wanted.AccessVersion():
+			return Change{}, nil
+		case update.Seen:
+		default:
 			return Change{}, ErrUserChanged
 		}
 		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields(),

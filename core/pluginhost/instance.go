@@ -296,7 +296,9 @@ func (i *instance) terminate() {
 	}
 	i.output.Wait()
 	i.endWatch(i.process.log)
-	_ = removePluginDir(i.dir)
+	if err := removePluginDir(i.dir); err != nil {
+		i.process.log.log.Warn("the directory of a plugin process cannot be removed", "dir", i.dir, "error", err)
+	}
 }
 
 // endWatch ends the watch of the instance, if there is one.

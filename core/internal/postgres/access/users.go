@@ -124,7 +124,7 @@ func (a Store) ChangeUser(ctx context.Context, id int64, decide func(*access.Use
 		}
 		user := row.user()
 		change, err := decide(&user)
-		if err != nil {
+		if err != nil || change.Action == "" {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE users SET role = ?, password = ?, disabled_at = ? WHERE id = ?`,

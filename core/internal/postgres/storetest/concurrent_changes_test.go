@@ -189,4 +189,6 @@ func TestConcurrentChangeOfUserLosesNoGrants(t *testing.T) {
 	require.Empty(t, left.Businesses)
 	user = left
 	require.NoError(t, change())
+	require.NoError(t, change(), "the same form again")
+	require.Equal(t, 1, pgtest.AuditEntries(t, h.db, "user.change"))
 }
