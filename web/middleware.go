@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web/body"
 )
 
 // Keys of fiber locals that middleware sets.
@@ -121,6 +122,18 @@ func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
 		}
 	}()
 	return c.Next()
+}
+
+// reserveResponse reserves the memory of a large response to a read with a key. The response to a change is sent in any
+// case. Responses without a key are constant or small.
+func (s *Server) reserveResponse(c *fiber.Ctx) error {
+	err := c.Next()
+	business, known := c.Locals(localBusiness).(core.BusinessID)
+	if err != nil || !known || c.Method() != fiber.MethodGet {
+		return err
+	}
+	share := s.Memory.ReservationOf(limit.Responses, limit.Sender{Business: business})
+	return body.ReserveResponse(c.UserContext(), c.Response(), share)
 }
 
 // throttle counts the request against the limit of the business, or of one of its platforms. It sets the RateLimit

@@ -71,6 +71,37 @@ func TestBusinessLeavesMemoryForBodiesToOthers(t *testing.T) {
 	require.Equal(t, http.StatusOK, await(t, first))
 }
 
+func TestUnreadResponseHoldsMemoryUntilItsConnectionEnds(t *testing.T) {
+	const size = 32 << 20 // more than the buffers of a socket
+	memory := limit.NewMemory(8 * size)
+	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator, c.Memory = tenantAuthenticator{}, memory },
+		func(b *socketServer) {
+			b.App.Get("/menu/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error {
+				return send(c, http.StatusOK, make([]byte, size))
+			}}))
+		})
+	held := func(bytes int64) func() bool {
+		return func() bool {
+			for _, u := range memory.Usages() {
+				if u.Class == limit.Responses {
+					return u.Used == bytes
+				}
+			}
+			return false
+		}
+	}
+	conn, _ := b.send(t, "GET /menu/ HTTP/1.1\r\nHost: a\r\nAuthorization: 1\r\n\r\n")
+	require.Eventually(t, held(size), patience, time.Millisecond)
+	_, answer := b.send(t, "GET /menu/ HTTP/1.1\r\nHost: a\r\nAuthorization: 2\r\n\r\n")
+	response, err := http.ReadResponse(answer, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Equal(t, "1", response.Header.Get("Retry-After"))
+	_ = response.Body.Close()
+	require.NoError(t, conn.Close())
+	require.Eventually(t, held(0), patience, time.Millisecond)
+}
+
 // await returns the next value of a channel. It fails if none comes.
 func await[T any](t *testing.T, values <-chan T) (value T) {
 	t.Helper()

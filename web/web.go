@@ -281,7 +281,8 @@ func New(config Config) *Server {
 	s.wrapHandler()
 	s.App.Server().HeaderReceived = s.headerReceived
 	s.App.Server().ConnState = connStateChanged
-	s.App.Use(s.identify, s.observe, s.allowOrigins, s.rejectWhileDraining, s.recoverPanic, s.rejectMalformed)
+	s.App.Use(s.identify, s.observe, s.allowOrigins, s.rejectWhileDraining, s.recoverPanic, s.reserveResponse,
+		s.rejectMalformed)
 	s.mount()
 	return s
 }

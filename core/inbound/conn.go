@@ -58,7 +58,7 @@ func MarkAuthenticated(conn net.Conn) {
 }
 
 // CountRequest counts the current request of a connection among those of a business until it ends. If the business has
-// too many in progress, it returns how many it may have, and the caller refuses the request. Otherwise it returns 0.
+// too many in progress, it returns how many it may have, and the caller rejects the request. Otherwise it returns 0.
 // Requests of business 0 are not counted.
 func CountRequest(conn net.Conn, business int64) (limit int) {
 	if c, ok := conn.(*Conn); ok && !c.limiter.beginRequest(c, business) {

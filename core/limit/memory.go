@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Memory is the budget for the bodies of requests and jobs, in bytes. Each class has its own part, so that neither
+// Memory is the budget for the bodies of requests, jobs and large responses, in bytes. Each class has its own part, so that neither
 // unauthenticated senders nor large bodies block orders, and no upload blocks jobs. Bodies and their decoded form are
 // counted separately. A request that waits to decode thus waits only for decoders, which always finish. A nil Memory
 // has no bound.
@@ -22,12 +22,14 @@ const (
 	Small                  // orders, statuses and the like
 	Large                  // bulk requests
 	Jobs                   // decodes in the part of Large
+	Responses              // large responses to reads; they are not decoded
 	classes
 )
 
 // String returns the name of the class, for metrics.
 func (c Class) String() string {
-	return [...]string{Anonymous: "open", Small: "small", Large: "large", Jobs: "jobs"}[c]
+	return [...]string{Anonymous: "open", Small: "small", Large: "large", Jobs: "jobs",
+		Responses: "responses"}[c]
 }
 
 // classBudget is the budget of a class.
@@ -39,8 +41,8 @@ const (
 	anonymousDecoded = 32 << 20
 )
 
-// NewMemory divides total bytes among the classes. A job of the largest body that can be decoded fits the part of
-// Jobs.
+// NewMemory divides total bytes among the classes of requests and jobs. A job of the largest body that can be decoded
+// fits the part of Jobs. Responses get an eighth of total in addition.
 func NewMemory(total int64) *Memory {
 	bytes, decoded := min(total/16, anonymousBytes), min(total/16, anonymousDecoded)
 	large := newPool(total/2 - decoded/2)
@@ -49,6 +51,7 @@ func NewMemory(total int64) *Memory {
 		Small:     {newPool(total / 16), newPool(total/8 - decoded/2)},
 		Large:     {newPool(total*11/48 - bytes), large},
 		Jobs:      {newPool(total / 12), large},
+		Responses: {newPool(total / 8), nil}, // in addition to total
 	}}
 }
 
@@ -69,7 +72,7 @@ func (m *Memory) Usages() []Usage {
 	var all []Usage
 	for class := range m.budgets {
 		for decoded, p := range map[bool]*pool{false: m.budgets[class].bytes, true: m.budgets[class].decoded} {
-			if Class(class) == Jobs && decoded { // counted in Large
+			if Class(class) == Jobs && decoded || p == nil { // the former is counted in Large
 				continue
 			}
 			all = append(all, Usage{Class(class), decoded, p.used.Load(), p.size, p.refused.Load()})

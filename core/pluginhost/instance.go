@@ -297,7 +297,7 @@ func (i *instance) terminate() {
 	i.output.Wait()
 	i.endWatch(i.process.log)
 	if err := removePluginDir(i.dir); err != nil {
-		i.process.log.log.Warn("the directory of a plugin process cannot be removed", "dir", i.dir, "error", err)
+		i.process.log.log.Warn("directory of a plugin process cannot be removed", "dir", i.dir, "error", err)
 	}
 }
 
