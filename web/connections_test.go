@@ -71,7 +71,9 @@ func serveOn(t *testing.T, socket net.Listener, change func(*serverConfig),
 		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Reservation{})
 		return err
 	})
-	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return nil }}))
+	keyed := b.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return nil }})
+	b.App.Get("/key/", keyed)
+	b.App.Post("/key/", keyed)
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
 	b.App.Get("/live/", func(c *fiber.Ctx) error {
 		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -197,6 +199,28 @@ func TestSlowButProgressingBodyIsAccepted(t *testing.T) {
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		require.Greater(t, time.Since(start), 3*stall, "it takes longer than a client may stall")
 	})
+}
+
+func TestRejectionReachesAClientThatSendsAllFirst(t *testing.T) {
+	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator = fakeAuthenticator{core.Errorf(core.Unauthenticated, "unknown key")} })
+	const size = 24 << 20 // more than the buffers of a socket
+	for request, status := range map[string]int{"POST /key/": http.StatusUnauthorized, "PUT /key/": 405,
+		"POST /nowhere/": http.StatusNotFound, "POST /open/": http.StatusRequestEntityTooLarge} {
+		t.Run(request, func(t *testing.T) {
+			conn, answer := b.send(t, fmt.Sprintf("%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", request, size))
+			_, err := conn.Write(make([]byte, size))
+			require.NoError(t, err)
+			response, err := http.ReadResponse(answer, nil)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, response.Body)
+			require.NoError(t, err)
+			require.Equal(t, status, response.StatusCode)
+			_, err = answer.ReadByte()
+			require.ErrorIs(t, err, io.EOF)
+			require.NoError(t, conn.Close())
+			require.Eventually(t, func() bool { return b.limiter.Stats().Open == 0 }, patience, time.Millisecond)
+		})
+	}
 }
 
 func TestClientThatDoesNotReadIsCutOff(t *testing.T) {

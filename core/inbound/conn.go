@@ -21,6 +21,7 @@ type Conn struct {
 	proven        atomic.Bool // its current request has shown a valid key or session
 	waiting       atomic.Bool // in a read or write
 	evicted       atomic.Bool
+	lingers       atomic.Bool // Close reads what the peer still sends
 	idle          atomic.Bool  // between requests
 	idleSince     atomic.Int64 // Unix nanoseconds, while it waits for a request to be proven; otherwise 0 or isEvicted
 	read, write   allowance
@@ -170,10 +171,47 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// Close closes the connection and stops counting it.
+// Close closes the connection and stops counting it. After LingerOnClose it first waits for the peer, in the
+// background.
 func (c *Conn) Close() error {
+	half, can := c.Conn.(interface{ CloseWrite() error })
+	if c.lingers.CompareAndSwap(true, false) && can && !c.evicted.Load() && half.CloseWrite() == nil {
+		go c.linger()
+		return nil
+	}
 	c.limiter.remove(c)
 	return c.Conn.Close()
+}
+
+// How long a connection that is to be closed reads what its peer still sends, and how much of it.
+const (
+	lingerTime  = 30 * time.Second
+	lingerBytes = 128 << 20
+)
+
+// LingerOnClose makes Close wait until the peer has sent all of a body that nobody reads. Otherwise the system would
+// reset the connection, and most clients would lose the response, which they read after they have sent the body.
+func LingerOnClose(conn net.Conn) {
+	if c, ok := conn.(*Conn); ok {
+		c.lingers.Store(true)
+	}
+}
+
+// linger discards what the peer sends, until it closes the connection or takes too long. Then it closes it.
+func (c *Conn) linger() {
+	defer c.Close()
+	c.waiting.Store(true) // it may be evicted
+	end, discarded := time.Now().Add(lingerTime), make([]byte, 16<<10)
+	for read := 0; read < lingerBytes; {
+		if c.Conn.SetReadDeadline(earlier(end, time.Now().Add(c.limiter.config.Stall))) != nil {
+			return
+		}
+		n, err := c.Conn.Read(discarded)
+		if err != nil {
+			return
+		}
+		read += n
+	}
 }
 
 // dropUnsent makes Close discard unsent data. Otherwise a peer that does not read would keep it in the system's

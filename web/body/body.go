@@ -254,8 +254,8 @@ func (b *buffer) grow(ctx context.Context) error {
 // stops all requests until it has ended.
 const copyAtOnce = 128 << 10
 
-// DrainRest prepares the connection for the next request. It skips up to most bytes of the remaining body. If more
-// remain, it closes the connection after the response.
+// DrainRest prepares the connection for the next request. It skips up to maxBytes of the remaining body. If more
+// remain, the connection is closed once the client has sent them and received the response.
 func DrainRest(c *fasthttp.RequestCtx, maxBytes int) {
 	stream := c.Request.BodyStream()
 	if stream == nil {
@@ -270,4 +270,5 @@ func DrainRest(c *fasthttp.RequestCtx, maxBytes int) {
 		}
 	}
 	c.SetConnectionClose()
+	inbound.LingerOnClose(c.Conn())
 }
