@@ -202,7 +202,9 @@ func TestSlowButProgressingBodyIsAccepted(t *testing.T) {
 }
 
 func TestRejectionReachesAClientThatSendsAllFirst(t *testing.T) {
-	b := serveOnSocket(t, func(c *serverConfig) { c.Authenticator = fakeAuthenticator{core.Errorf(core.Unauthenticated, "unknown key")} })
+	b := serveOnSocket(t, func(c *serverConfig) {
+		c.Authenticator = fakeAuthenticator{core.Errorf(core.Unauthenticated, "unknown key")}
+	})
 	const size = 24 << 20 // more than the buffers of a socket
 	for request, status := range map[string]int{"POST /key/": http.StatusUnauthorized, "PUT /key/": 405,
 		"POST /nowhere/": http.StatusNotFound, "POST /open/": http.StatusRequestEntityTooLarge} {

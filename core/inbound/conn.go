@@ -21,7 +21,7 @@ type Conn struct {
 	proven        atomic.Bool // its current request has shown a valid key or session
 	waiting       atomic.Bool // in a read or write
 	evicted       atomic.Bool
-	lingers       atomic.Bool // Close reads what the peer still sends
+	lingers       atomic.Bool  // Close reads what the peer still sends
 	idle          atomic.Bool  // between requests
 	idleSince     atomic.Int64 // Unix nanoseconds, while it waits for a request to be proven; otherwise 0 or isEvicted
 	read, write   allowance
@@ -189,7 +189,7 @@ const (
 	lingerBytes = 128 << 20
 )
 
-// LingerOnClose makes Close wait until the peer has sent all of a body that nobody reads. Otherwise the system would
+// LingerOnClose makes Close wait until the peer has sent all of a body that the hub does not read. Otherwise the system would
 // reset the connection, and most clients would lose the response, which they read after they have sent the body.
 func LingerOnClose(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
