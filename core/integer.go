@@ -2,6 +2,7 @@ package core
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,6 +18,7 @@ type PositiveInt int64
 var (
 	errInteger     = &RuleError{Code: "type", Rule: "must be a whole number"}
 	errPositiveInt = &RuleError{Code: "type", Rule: "must be a positive whole number"}
+	errNotPositive = &RuleError{Code: "range", Rule: errPositiveInt.Rule} // or too large
 )
 
 // UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
@@ -51,6 +53,9 @@ func (w *PositiveInt) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if ok && n >= 0 || text == "" {
 			*w = PositiveInt(n)
 			return nil
+		}
+		if ok || strings.Trim(text, "0123456789") == "" {
+			return errNotPositive
 		}
 	}
 	return errPositiveInt

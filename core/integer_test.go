@@ -36,6 +36,12 @@ func TestIntegersAcceptNumbersAndStrings(t *testing.T) {
 			"integer must be a whole number", sent)
 	}
 	require.ErrorContains(t, DecodeJSON([]byte(`{"integer":""}`), &reading{}), "integer must be a whole number")
+	for sent, code := range map[string]string{"-1": "range", `"-1"`: "range", "9223372036854775808": "range",
+		"1.5": "type", `"x"`: "type", "[]": "type"} {
+		var invalid *Error
+		require.ErrorAs(t, DecodeJSON([]byte(`{"whole":`+sent+`}`), &reading{}), &invalid)
+		require.Equal(t, code, invalid.Violations[0].Code, sent)
+	}
 	var got reading
 	require.NoError(t, DecodeJSON([]byte(`{"integer":null}`), &got))
 	require.Nil(t, got.Integer)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -39,6 +40,9 @@ const (
 	localBody   = "body"
 	localUnread = "unread" // how many remaining bytes of the body DrainRest may read
 )
+
+// byteOrderMark may precede JSON text in files of Windows (RFC 8259, section 8.1).
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // maxUnread bounds the bytes of an unauthenticated body that are read and dropped, so that the connection can serve the
 // next request.
@@ -96,8 +100,11 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	}
 	share := s.Memory.ReservationOf(r.body.Class, sender)
 	defer share.Release()
-	bytes, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
-	c.Locals(localBody, requestBody{bytes, err})
+	sent, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
+	if r.scope != platformKey { // a signature of an aggregator covers it
+		sent = bytes.TrimPrefix(sent, byteOrderMark)
+	}
+	c.Locals(localBody, requestBody{sent, err})
 	if n := c.Request().Header.ContentLength(); n < 0 || n > body.Prefetched {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), handlerDeadline)
 		defer cancel()

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -138,18 +139,41 @@ func (i TimingIngestor) ingest(ctx context.Context, job core.Job, request Timing
 		if err != nil {
 			return TimingIngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 		}
-		failed := 0
-		for _, result := range stats {
-			if !result.Success {
-				failed++
-			}
+		result, err := json.Marshal(summarizeTimings(stats))
+		if err != nil {
+			return TimingIngestResult{}, fmt.Errorf("encoding the result: %w", err)
 		}
 		now := i.Clock.Now()
 		return TimingIngestResult{Groups: changes,
-			Result: fmt.Appendf(nil, `{"groups":%d,"errors":%d}`, len(stats), failed), Failure: failure,
-			Objects: len(request.Groups), Event: core.Event{
+			Result: result, Failure: failure, Objects: len(request.Groups), Event: core.Event{
 				ID: core.NewID(now), Business: job.Business, Type: core.CatalogueTimingGroup, At: now,
 				Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 			}}, nil
 	})
+}
+
+// timingSummary is the result that is stored with a job.
+type timingSummary struct {
+	Groups int                 `json:"groups"`
+	Errors int                 `json:"errors"` // groups that failed in part or in full
+	Failed []core.FailedObject `json:"failed,omitzero"`
+}
+
+// summarizeTimings counts the groups and lists the first that failed, each with the first error of a category.
+func summarizeTimings(groups []TimingStats) timingSummary {
+	summary := timingSummary{Groups: len(groups)}
+	for _, group := range groups {
+		if group.Success {
+			continue
+		}
+		if summary.Errors++; summary.Errors > core.MaxFailedObjects {
+			continue
+		}
+		failed := core.FailedObject{Entity: TimingsEntity, RefID: group.Title}
+		for _, category := range group.Stats {
+			failed.Message = cmp.Or(failed.Message, category.Message)
+		}
+		summary.Failed = append(summary.Failed, failed)
+	}
+	return summary
 }

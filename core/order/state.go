@@ -54,10 +54,10 @@ func (s State) following() []State {
 // Move reports whether a transition changes the state. A transition that is not allowed is a Conflict, and the error
 // lists those that are.
 func (s State) Move(to State) (changed bool, err error) {
-	switch next := s.Next(); {
+	switch next := s.following(); {
 	case s == to:
 		return false, nil
-	case slices.Contains(s.following(), to):
+	case slices.Contains(next, to):
 		return true, nil
 	case len(next) == 0:
 		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: %s is final", s, to, s)

@@ -53,6 +53,9 @@ func TestRejectedStateChangeNamesTheAllowedStates(t *testing.T) {
 	_, err := Dispatched.Move(Acknowledged)
 	require.EqualError(t, err,
 		"the order is Dispatched and cannot become Acknowledged, only Completed, Cancelled")
+	_, err = Acknowledged.Move(Placed)
+	require.EqualError(t, err, "the order is Acknowledged and cannot become Placed, only Preparing, Food Ready, "+
+		"Dispatched, Completed, Cancelled")
 	_, err = Completed.Move(Cancelled)
 	require.EqualError(t, err, "the order is Completed and cannot become Cancelled: Completed is final")
 }

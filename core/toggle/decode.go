@@ -189,7 +189,11 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 	if slices.Contains(allowed, Action(sent)) {
 		return Action(sent)
 	}
-	c.AddBody("action", "value", core.OneOf(allowed, Action(sent)))
+	code := "value"
+	if sent == "" {
+		code = "required"
+	}
+	c.AddBody("action", code, core.OneOf(allowed, Action(sent)))
 	return ""
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"mime"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,7 +124,11 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 		input.Units = &units
 	}
 	if !update { // Update checks those of a change, which may omit the event type
-		checkHeaders(input.Headers, input.EventType, fail)
+		var address string
+		if f.URL != nil {
+			address = *f.URL
+		}
+		checkHeaders(input.Headers, address, input.EventType, fail)
 	}
 	if f.EventHeader != nil && *f.EventHeader != "" {
 		if wrong := headerNameError(*f.EventHeader); wrong != "" {
@@ -141,9 +146,12 @@ func (f inputBody) input(update bool, fail failFunc) Input {
 }
 
 // dropDefaultHeaders drops the headers that every delivery has anyway. Many clients send them along.
-func dropDefaultHeaders(headers map[string]string, event core.EventType) {
+func dropDefaultHeaders(headers map[string]string, address string, event core.EventType) {
 	maps.DeleteFunc(headers, func(name, value string) bool {
 		switch {
+		case strings.EqualFold(name, "Host"):
+			u, err := url.Parse(address)
+			return err == nil && strings.EqualFold(value, u.Host)
 		case strings.EqualFold(name, "Content-Type"):
 			media, parameters, err := mime.ParseMediaType(value)
 			if strings.EqualFold(parameters["charset"], "utf-8") { // JSON has no other
@@ -218,9 +226,9 @@ func headerNameError(name string) string {
 	return ""
 }
 
-// checkHeaders drops the headers that every delivery of the event type has, and checks the others.
-func checkHeaders(headers map[string]string, event core.EventType, fail failFunc) {
-	dropDefaultHeaders(headers, event)
+// checkHeaders drops the headers that every delivery of the event type to the URL has, and checks the others.
+func checkHeaders(headers map[string]string, address string, event core.EventType, fail failFunc) {
+	dropDefaultHeaders(headers, address, event)
 	if len(headers) > MaxHeaders {
 		fail("headers", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxHeaders, len(headers)))
 		return

@@ -67,6 +67,8 @@ func TestHeadersThatTheHubSendsAreDropped(t *testing.T) {
 		`"content-type":"application/xml"`:                  false,
 		`"content-type":""`:                                 false,
 		`"x-event-type":"order_status_update"`:              false,
+		`"host":"A.example"`:                                true,
+		`"host":"b.example"`:                                false,
 		`"Content-Length":"10"`:                             false,
 		`"webhook-signature":"v1,x"`:                        false,
 	} {

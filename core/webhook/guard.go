@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"errors"
-	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -55,11 +54,10 @@ func (g *Guard) CheckURL(address string) string {
 	if strings.EqualFold(host, "localhost") {
 		host = "127.0.0.1"
 	}
-	ip := net.ParseIP(host)
-	if ip == nil {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
 		return ""
 	}
-	addr, _ := netip.AddrFromSlice(ip)
 	if err := g.guardian.SafeAddr(addr.Unmap()); err != nil {
 		return "must be on the public internet: " + addr.Unmap().String() + " is a private or reserved address"
 	}

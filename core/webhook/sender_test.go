@@ -190,7 +190,7 @@ func TestGuardCheckURLRejectsPrivateHosts(t *testing.T) {
 		"https://pos.example.com/": false, "https://8.8.8.8/": false, "https://10.1.2.3/": false,
 		"https://10.2.2.3/":      true,
 		"http://127.0.0.1:8080/": true, "http://localhost/": true, "http://LOCALHOST./": true,
-		"http://[::ffff:127.0.0.1]/": true, "http://[::1]/": true,
+		"http://[::ffff:127.0.0.1]/": true, "http://[::1]/": true, "http://[fe80::1%25eth0]/": true,
 		"http://169.254.169.254/latest": true, "http://168.63.129.16/machine": true,
 	} {
 		require.Equal(t, refused, guard.CheckURL(url) != "", url)

@@ -146,7 +146,11 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 				"must stay "+string(sub.EventType)+": create another webhook for another event type")
 			return v.Err()
 		}
-		if checkHeaders(input.Headers, sub.EventType, v.AddBody); v.Any() {
+		address := sub.URL
+		if input.URL != nil {
+			address = *input.URL
+		}
+		if checkHeaders(input.Headers, address, sub.EventType, v.AddBody); v.Any() {
 			return v.Err()
 		}
 		return input.Apply(sub, s.Clock.Now())

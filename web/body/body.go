@@ -52,10 +52,16 @@ func TooLarge(maxBytes int) error {
 
 var (
 	errTooLong    = errors.New("longer than the limit")
-	errIncomplete = core.Errorf(core.Invalid, "the request body is incomplete")
+	errIncomplete = syntaxError("the request body is incomplete")
 	errTooSlow    = core.Errorf(core.TooSlow, "the request body did not arrive in time")
-	errNotGzip    = core.Errorf(core.Invalid, "the body is not valid gzip")
+	errNotGzip    = syntaxError("the body is not valid gzip")
 )
+
+func syntaxError(message string) error {
+	var v core.Violations
+	v.AddBody("", "syntax", message)
+	return v.Err()
+}
 
 // How long a body may take. The second limit applies while others find no memory for theirs.
 const (

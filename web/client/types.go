@@ -392,7 +392,7 @@ type FeatureActionRequest struct {
 	Action      string          `json:"action"`                // `rider_body_temp`, `rider_with_mask`, `request_additional_rider`, `fetch_customer_data`, or another action of the platform's plugin
 	OrderID     json.RawMessage `json:"order_id"`              // The `order_id` that the hub assigned to the order
 	Parameters  json.RawMessage `json:"parameters,omitzero"`   // Values of another action, by the JSON Schema that the plugin declares for it
-	Phone       *string         `json:"phone,omitzero"`        // Phone number of the rider
+	Phone       json.RawMessage `json:"phone,omitzero"`        // Phone number of the rider
 	Temp        *json.Number    `json:"temp,omitzero"`         // Body temperature of the rider in degrees Fahrenheit
 	WearingMask *bool           `json:"wearing_mask,omitzero"` // Whether the rider wears a mask
 }

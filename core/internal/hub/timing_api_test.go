@@ -86,7 +86,9 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"title": "Breakfast", "category_ref_ids": []any{"mains"},
 		"day_slots": hours}}, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	job := s.ok("GET", fmt.Sprintf("/external/api/v1/jobs/%s/", outcome["reference_id"]), "")
-	require.Equal(t, []any{"timing_groups", "done", 1.0, map[string]any{"groups": 1.0, "errors": 1.0}},
+	require.Equal(t, []any{"timing_groups", "done", 1.0, map[string]any{"groups": 1.0, "errors": 1.0,
+		"failed": []any{map[string]any{"entity": "timing_groups", "ref_id": "Breakfast",
+			"message": `there is no category with the ref_id "soups"`}}}},
 		[]any{job.body["kind"], job.body["state"], job.body["objects_done"], job.body["result"]})
 
 	now := func(r apiResponse) any { return hubtest.Lookup(r.body["categories"].([]any)[0], "available_now") }
