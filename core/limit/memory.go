@@ -7,10 +7,10 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Memory is the budget for the bodies of requests, jobs and large responses, in bytes. Each class has its own part, so that neither
-// unauthenticated senders nor large bodies block orders, and no upload blocks jobs. Bodies and their decoded form are
-// counted separately. A request that waits to decode thus waits only for decoders, which always finish. A nil Memory
-// has no bound.
+// Memory is the budget for the bodies of requests, jobs and large responses, in bytes. Each class has its own part, so
+// that neither unauthenticated senders nor large bodies block orders, and no upload blocks jobs. Bodies and their
+// decoded form are counted separately. A request that waits to decode thus waits only for decoders, which always
+// finish. A nil Memory has no bound.
 type Memory struct{ budgets [classes]classBudget }
 
 // Class is the kind of sender and body size.

@@ -65,7 +65,8 @@ var (
 	connectionsOpen = prometheus.NewDesc("servery_client_connections",
 		"Connections of clients; authenticated once a key or a session was accepted on one.", []string{"state"}, nil)
 	connectionsRefused = prometheus.NewDesc("servery_client_connections_refused_total",
-		"Connections and requests refused, by the limit that was reached: total, address, business.", []string{"limit"}, nil)
+		"Connections and requests refused, by the limit that was reached: total, address, business.", []string{"limit"},
+		nil)
 	connectionsClosed = prometheus.NewDesc("servery_client_connections_closed_total",
 		"Connections that the hub closed: evicted in favour of new ones, stalled without progress.", []string{"reason"},
 		nil)
