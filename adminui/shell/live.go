@@ -111,18 +111,26 @@ func (l *Live) poll(ctx context.Context) {
 	}
 }
 
+// notify stores the change token of a business, and notifies its watchers if it differs from the one before. The last
+// watcher may have left while the token was read: a token that is stored then would be compared with a later one.
 func (l *Live) notify(business core.BusinessID, token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var watchers []*watcher
+	for w := range l.watchers {
+		if w.business == business {
+			watchers = append(watchers, w)
+		}
+	}
+	if len(watchers) == 0 {
+		return
+	}
 	before, known := l.tokens[business]
 	l.tokens[business] = token
 	if !known || before == token {
 		return
 	}
-	for w := range l.watchers {
-		if w.business != business {
-			continue
-		}
+	for _, w := range watchers {
 		select {
 		case w.changed <- struct{}{}:
 		default: // notified already

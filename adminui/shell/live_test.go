@@ -67,3 +67,25 @@ func TestStreamsEndWithBusinessAccess(t *testing.T) {
 	require.True(t, hasEnded(signedOut))
 	require.Equal(t, 1, live.Streams())
 }
+
+func TestPageIsNotNotifiedOfAnEarlierChange(t *testing.T) {
+	token := "1"
+	var live *Live
+	var last *watcher
+	live = NewLive(func(context.Context, core.BusinessID) (string, error) {
+		if last != nil {
+			live.unwatch(last) // the last page closes while the token is read
+		}
+		return token, nil
+	}, nil, slog.New(slog.DiscardHandler))
+	last = live.watch(1, 7, "one")
+	live.poll(t.Context())
+	last, token = nil, "2"
+	page := live.watch(1, 7, "one")
+	live.fetchToken(t.Context(), 1)
+	live.poll(t.Context())
+	require.Empty(t, page.changed, "nothing changed while it was open")
+	token = "3"
+	live.poll(t.Context())
+	require.Len(t, page.changed, 1)
+}
