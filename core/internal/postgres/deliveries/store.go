@@ -265,14 +265,12 @@ func (q Store) receivers(ctx context.Context, rows []outbox.QueueRow) (map[recei
 // dropExpired deletes deliveries whose event has expired.
 func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	q.db.Log().Warn("dropping deliveries whose event is past retention", "deliveries", len(rows))
-	return q.db.InKeyedTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx,
+	return q.inUnblockingTx(ctx, rows, func(tx bun.Conn) error {
+		_, err := tx.ExecContext(ctx,
 			`DELETE FROM delivery_queue queue
 			USING ? AS gone (id, business_id, endpoint, ordering_key, sequence)
-			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.RowsTable(rows)); err != nil {
-			return err
-		}
-		return q.unblockAfter(ctx, tx, rows)
+			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.RowsTable(rows))
+		return err
 	})
 }
 
@@ -298,11 +296,19 @@ func (q Store) DropHeld(ctx context.Context, retention time.Duration) error {
 	}
 }
 
-// unblockAfter unblocks the next rows after rows that have left the queue.
-func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
-	ordered := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
-	unblocked, err := outbox.UnblockNext(ctx, q.db, tx, ordered)
-	if unblocked > 0 {
+// inUnblockingTx calls remove in a transaction, which then unblocks the next rows after those that have left the queue.
+// It wakes this replica after the COMMIT: a claim before it would not find them.
+func (q Store) inUnblockingTx(ctx context.Context, left []outbox.QueueRow, remove func(tx bun.Conn) error) error {
+	ordered := slices.DeleteFunc(slices.Clone(left), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
+	unblocked := 0
+	err := q.db.InKeyedTx(ctx, func(tx bun.Conn) (err error) {
+		if err := remove(tx); err != nil {
+			return err
+		}
+		unblocked, err = outbox.UnblockNext(ctx, q.db, tx, ordered)
+		return err
+	})
+	if err == nil && unblocked > 0 {
 		outbox.Wake(q.db)
 	}
 	return err
@@ -316,16 +322,13 @@ func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) 
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
 	}
-	return q.db.InKeyedTx(ctx, func(tx bun.Conn) error {
+	return q.inUnblockingTx(ctx, rows, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, queries.With("park", postgres.Args{
 			"webhooks": pgdialect.Array(webhooks), "rows": outbox.RowsTable(rows), "owner": owner,
 		})); err != nil {
 			return fmt.Errorf("holding deliveries: %w", err)
 		}
-		if err := release(ctx, tx, owner, leases(rows)); err != nil {
-			return err
-		}
-		return q.unblockAfter(ctx, tx, rows)
+		return release(ctx, tx, owner, leases(rows))
 	})
 }
 

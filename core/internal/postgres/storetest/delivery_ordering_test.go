@@ -356,3 +356,38 @@ func TestSweepUnblocksDeliveriesWithoutAPredecessor(t *testing.T) {
 	require.NoError(t, outbox.Sweep(ctx, c.db))
 	c.requireClaimable()
 }
+
+// observingStarter starts nothing. It calls a function when it is woken.
+type observingStarter struct {
+	deadReplica
+	woken func()
+}
+
+func (o observingStarter) Wake() { o.woken() }
+
+func TestWakeFollowsTheCommitThatUnblocks(t *testing.T) {
+	for name, removeFirst := range map[string]func(c *orderingHarness){
+		"its webhook is disabled": func(c *orderingHarness) { c.switchTo(c.placed, false) },
+		"its event has expired": func(c *orderingHarness) {
+			pgtest.Exec(c.t, c.db, `DELETE FROM events WHERE event_type = ?`, core.OrderPlaced)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newOrderingHarness(t)
+			c.publish(1, 1, 2)
+			owner, first := c.requireClaimable("1/1")
+			c.finish(owner, webhook.Pending, first["1/1"])
+			removeFirst(c)
+			c.clock.Advance(time.Second)
+			found := []int{}
+			outbox.UseStarter(c.db, observingStarter{deadReplica{c.clock}, func() {
+				var n int
+				pgtest.Row(t, c.db, &n, `SELECT count(*) FROM delivery_queue WHERE sequence = 2 AND NOT blocked`)
+				found = append(found, n)
+			}})
+			c.requireClaimable()
+			require.Equal(t, []int{1}, found, "a claim at the wake-up finds the next delivery")
+			c.requireClaimable("1/2")
+		})
+	}
+}
