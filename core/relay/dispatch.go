@@ -73,13 +73,18 @@ type exchange struct {
 	plain   []byte // the body before its compression, for the record; nil: the one that is sent
 }
 
-// limitedError means that the rate limit of an endpoint allows no request before a time.
+// limitedError means that the rate limit of an endpoint allows no request before a time, or that the hub could not
+// count the request.
 type limitedError struct {
-	until  time.Time
-	scoped bool // the limit counts for one store or order, so that other calls need not wait
+	until     time.Time
+	scoped    bool   // other calls need not wait, because the limit counts for one store or order, or is not known
+	uncounted string // why the hub could not count the request; "": the endpoint's limit is reached
 }
 
 func (e limitedError) Error() string {
+	if e.uncounted != "" {
+		return e.uncounted
+	}
 	return "the rate limit of the endpoint allows no request before " + e.until.UTC().Format(time.RFC3339)
 }
 
@@ -269,10 +274,13 @@ func (x *exchange) transmit(ctx context.Context, request Request) (Attempt, erro
 		key := x.rateKey()
 		at, err := x.Rates.Reserve(ctx, key, x.plan.RateLimit, latest)
 		if err != nil {
-			return Attempt{}, fmt.Errorf("counting the requests to the endpoint failed: %s", core.PublicMessage(err))
+			x.Log.Warn("counting the requests to an endpoint failed", "call", x.call.ID, "platform", x.call.Platform,
+				"error", err)
+			return Attempt{}, limitedError{until: x.Clock.Now().Add(unavailablePause), scoped: true,
+				uncounted: "counting the requests to the endpoint failed: " + core.PublicMessage(err)}
 		}
 		if at.After(latest) {
-			return Attempt{}, limitedError{at, key.Subject != ""}
+			return Attempt{}, limitedError{until: at, scoped: key.Subject != ""}
 		}
 		core.SleepUntil(ctx, x.Clock, at)
 	}
@@ -318,6 +326,6 @@ func (c Call) StoreRefID() string {
 		return c.Order.StoreRefID
 	}
 	var payload PlatformStore
-	_ = json.Unmarshal(c.Payload, &payload) // planning has decoded it
+	_ = json.Unmarshal(c.Payload, &payload) // planning rejects a payload that it cannot decode
 	return payload.StoreRefID
 }
