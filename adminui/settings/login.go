@@ -99,8 +99,8 @@ func (p Pages) FinishLogin(c *fiber.Ctx, v *shell.PageContext) error {
 		return showLoginProblem(c, v, fmt.Sprintf(text.LoginRejected, reason))
 	}
 	secret, token, err := p.Logins.RefreshToken(c.UserContext(), login, v.Query.Get("state"), v.Query.Get("code"))
-	if core.CodeOf(err) == core.Invalid {
-		return showLoginProblem(c, v, v.ErrorMessage(c, err))
+	if code := core.CodeOf(err); code == core.Invalid || code == core.Unavailable {
+		return showLoginProblem(c, v, v.ErrorMessage(c, err)) // an error page would link to this URL, which works once
 	}
 	if err == nil {
 		err = p.Platforms.SetPlatform(c.UserContext(), v.Business.ID, login.Platform,

@@ -55,7 +55,8 @@ func (l Login) resolve() (tokenRequest, error) {
 }
 
 // RefreshToken returns the refresh token that the aggregator grants for the state and the code of its redirect. It
-// returns Invalid if the login began elsewhere, or if the aggregator grants none.
+// returns Invalid if the login began elsewhere, if the platform lacks a setting, or if the aggregator grants none. It
+// returns Unavailable if the aggregator does not respond, or cannot process the request now.
 func (l Login) RefreshToken(ctx context.Context, sender relay.Sender, state, code string) (token string, err error) {
 	expected := core.DeriveToken("state", l.Secret)
 	if l.Secret == "" || subtle.ConstantTimeCompare([]byte(state), []byte(expected)) != 1 {
@@ -73,7 +74,11 @@ func (l Login) RefreshToken(ctx context.Context, sender relay.Sender, state, cod
 		err = fmt.Errorf("the aggregator granted no refresh token for the credential %q", l.Request.Credential)
 	}
 	if err != nil {
-		return "", core.Errorf(core.Invalid, "the login failed: %v", err)
+		failure := core.Errorf(core.Invalid, "the login failed: %v", err)
+		if core.CodeOf(err) == core.Unavailable {
+			failure.Code = core.Unavailable
+		}
+		return "", failure
 	}
 	return granted.refresh, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -161,20 +163,26 @@ func (t tokenRequest) send(ctx context.Context, sender relay.Sender,
 // failureClass is the error class of a failed token request.
 const failureClass = "credentials"
 
-// evaluate returns the tokens of a response, or why there are none.
+// evaluate returns the tokens of a response, or why there are none. The error is Unavailable if the aggregator cannot
+// process the request now.
 func (t tokenRequest) evaluate(a relay.Attempt) (g grant, err error) {
 	code := refusal(a.ResponseBody)
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, code))
 	switch {
 	case a.ErrorClass != "":
-		return g, fmt.Errorf("the token request of the credential %q failed: %s", t.Credential, a.Error)
+		return g, core.Errorf(core.Unavailable, "the token request of the credential %q failed: %s", t.Credential,
+			a.Error)
 	case isRefusal(a.Status, code):
 		return g, fmt.Errorf("the aggregator rejected the credentials %q: it responded to the token request with %s: "+
 			"check the secrets %s",
 			t.Credential, status, t.secretNames())
 	case a.Status < 200 || a.Status > 299:
-		return g, fmt.Errorf("the aggregator responded to the token request of the credential %q with %s",
+		reason := fmt.Sprintf("the aggregator responded to the token request of the credential %q with %s",
 			t.Credential, status)
+		if a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError {
+			return g, core.Errorf(core.Unavailable, "%s", reason)
+		}
+		return g, errors.New(reason)
 	}
 	if g, err = parseGrant(a.ResponseBody); err != nil {
 		return grant{}, fmt.Errorf("the token request of the credential %q failed: %w", t.Credential, err)

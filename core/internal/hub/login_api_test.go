@@ -131,6 +131,11 @@ func TestLoginOfAnotherBrowserIsRejected(t *testing.T) {
 	require.Contains(t, none.text, "granted no refresh token")
 	tokens, _ := c.aggregator.seen()
 	require.Len(t, tokens, 1, "only the last one has a valid state and a code")
+	sent = user.begin(t)
+	c.aggregator.Close()
+	down := user.finish(t, url.Values{"code": {"c"}, "state": {sent.Get("state")}})
+	require.Equal(t, http.StatusServiceUnavailable, down.status)
+	require.Contains(t, down.text, "the login failed")
 	viewer := c.user(t, "viewer@example.com", access.Viewer, c.tenant.ID)
 	require.Equal(t, http.StatusForbidden, viewer.get(t, user.page+"?name=tasty&credential=merchant").status)
 }
