@@ -45,8 +45,8 @@ func send(c *fiber.Ctx, status int, body []byte) error {
 	return nil
 }
 
-// respondError sends an error in an envelope. It logs an error without a code, which is internal: the caller gets only
-// the request id.
+// respondError sends an error in an envelope. An error that is Internal or has no code is logged, and the caller gets
+// nothing of it.
 func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error

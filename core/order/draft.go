@@ -30,7 +30,7 @@ const (
 // DeliveryMode is who delivers an order: the merchant itself or the platform's riders.
 type DeliveryMode string
 
-// The carriers.
+// The delivery modes.
 const (
 	SelfDelivery    DeliveryMode = "self"
 	PartnerDelivery DeliveryMode = "partner"

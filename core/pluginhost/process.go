@@ -29,8 +29,8 @@ const (
 	shimTimeout   = 5 * time.Second // for a shim to end its plugin
 )
 
-// process is the program of a plugin (go-plugin's runner.Runner). It reads its output itself, because go-plugin
-// panics on some log lines and stops reading at long ones. Only SIGKILL ends it.
+// process is the program of a plugin. It reads its output itself, because go-plugin panics on some log lines and stops
+// reading at long ones. Only SIGKILL ends it. Where there is a shim, closing stdin makes the shim kill it.
 type process struct {
 	program     string
 	hidden      []string   // directories hidden from it
@@ -221,7 +221,7 @@ func (p *process) memoryInUse() uint64 {
 	return memoryBelow(reaper)
 }
 
-// runner is a prepared process, in the form that go-plugin expects.
+// runner is a prepared process, in the form that go-plugin expects (its runner.Runner).
 type runner struct {
 	*process
 	prepared *exec.Cmd

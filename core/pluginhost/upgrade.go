@@ -87,9 +87,10 @@ func (k *supervisor) dropFallback() {
 	}
 }
 
-// rejectUpgrade records that the installed version does not get ready while another version serves.
-func (k *supervisor) rejectUpgrade(text, serves string, cause error) error {
-	k.rejectedDigest = text
+// rejectUpgrade records that the installed version does not get ready while another version serves. digest is that
+// of its manifest.
+func (k *supervisor) rejectUpgrade(digest, serves string, cause error) error {
+	k.rejectedDigest = digest
 	err := fmt.Errorf("the upgrade was rejected, and version %s runs until the hub restarts: %w", serves, cause)
 	k.recordFault(&fault{kind: FaultStart, text: err.Error()})
 	return err

@@ -129,7 +129,7 @@ func tlsProblem(err error, shaking bool) string {
 	return "the TLS handshake failed: " + strings.TrimPrefix(err.Error(), "tls: ")
 }
 
-// connectionClosed is the description that breach returns for a closed connection.
+// connectionClosed is the description that interruption returns for a closed connection.
 const connectionClosed = "the server closed the connection before the response was complete"
 
 // interruption describes how the connection or the exchange was interrupted, or returns "" if it was not.

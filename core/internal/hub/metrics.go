@@ -168,8 +168,8 @@ var (
 			"for aggregators.",
 		[]string{"queue", "state"}, nil)
 	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds",
-		"Age of the oldest due job, delivery to an endpoint without an attempt under way, and call to an "+
-			"aggregator.", []string{"queue"}, nil)
+		"Age of the oldest due job, delivery to an endpoint without an attempt under way, call to an aggregator, "+
+			"and menu for an aggregator.", []string{"queue"}, nil)
 	endpointAge = prometheus.NewDesc("servery_endpoint_oldest_age_seconds",
 		"Age of the oldest due delivery of the slowest endpoint, without held deliveries.",
 		nil, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 )
 
-// newCallStore returns the store of calls with all OnEnded handlers of the hub.
+// callsOf returns the store of calls with all OnEnded handlers of the hub.
 func callsOf(db *postgres.DB) calls.Store {
 	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }
