@@ -55,7 +55,7 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 	if found := sharedReason(counts); found.Text != "" {
 		return found
 	}
-	var on, off, reasons []string
+	var on, uncertain, off, reasons []string
 	complete, soft, down, partly := true, true, true, false
 	shown := 0
 	for _, p := range itemPlatforms(platforms, counts) {
@@ -64,9 +64,12 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 		}
 		complete = complete && p.shown == p.stores && (on == nil || p.shown == shown)
 		shown, partly = p.shown, partly || p.shown < p.stores
-		if p.shown > 0 {
+		switch {
+		case p.shown > 0:
 			on = append(on, p.name)
-		} else {
+		case p.uncertain > 0:
+			uncertain = append(uncertain, p.name)
+		default:
 			off, soft, down = append(off, p.name), soft && p.soft, down && p.down
 		}
 		if p.shown == p.stores {
@@ -82,6 +85,11 @@ func orderableCause(i console.ItemDetail, platforms []string, counts []console.I
 	}
 	detail := strings.Join(reasons, "; ")
 	switch {
+	case len(uncertain) > 0 && len(on) == 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ItemUncertain, Join(uncertain)), Detail: detail}
+	case len(uncertain) > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ItemOnSurely, Join(on), Join(uncertain)),
+			Detail: detail}
 	case len(on) == 0 && len(off) > 0 && soft:
 		return ui.Cause{State: ui.Warn, Text: text.ItemSoonest, Detail: detail}
 	case len(on) == 0:
@@ -188,6 +196,8 @@ func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform
 	visibility := StoreVisibility(StoreOf(p.Store), platform, now, zone)
 	switch {
 	case p.Reason.Orderable():
+	case p.Reason.Uncertain() && visibility.State != ui.OK:
+		visibility.Why = text.ItemNotSure + " " + visibility.Why
 	case visibility.State == ui.OK: // it has changed meanwhile
 		return Visibility{State: ui.Warn, Label: text.NotShown, Why: Capital(ItemPlaceLabel(p.Reason))}
 	case visibility.Label == visibilityLabels[visibility.State]:

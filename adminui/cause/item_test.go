@@ -71,8 +71,12 @@ func TestItemAbsenceAtAPlaceIsExplained(t *testing.T) {
 		{item: item(nil), state: ui.OK, says: "Shown: ", published: &publish.Publication{State: publish.Published,
 			Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}}},
 		{item: item(nil), reason: console.PlaceOldMenu, state: ui.Warn,
-			says:      "Old menu: The platform shows the menu of",
+			says:      "Old menu: The menu there may lack the item or its last changes. The platform shows the menu of",
 			published: &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422"}},
+		{item: item(nil), reason: console.PlaceMenuWaits, state: ui.Warn,
+			says: "Live, newer menu waiting: The menu there may lack the item",
+			published: &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
+				Note: "it answered 429"}},
 		{item: item(nil), reason: console.PlaceMenuFailed, state: ui.Err, says: "Not shown: The menu was not published",
 			published: &publish.Publication{State: publish.Failed, Message: "it answered 422"}},
 	} {
@@ -149,6 +153,28 @@ func TestItemWithoutPlacesIsNeverShownAsListed(t *testing.T) {
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "Customers can order the item on web, but not on tasty.",
 		Detail: "tasty: The POS has not selected this platform for the item. To sell it there, select the " +
 			"platform in the POS (field included_platforms)."}, some)
+}
+
+func TestEarlierMenuLeavesAnItemUncertain(t *testing.T) {
+	at := func(platform string, reason console.PlaceReason) console.ItemPlaceCount {
+		return console.ItemPlaceCount{Platform: platform, Reason: reason, Stores: 2}
+	}
+	for _, reason := range []console.PlaceReason{console.PlaceOldMenu, console.PlaceMenuWaits} {
+		counts := []console.ItemPlaceCount{at("tasty", reason)}
+		state, label, why := ItemOnPlatform(item(nil), "tasty", counts)
+		require.Equal(t, []any{ui.Warn, "Uncertain"}, []any{state, label})
+		require.Equal(t, ItemPlaceLabel(reason)+": 2 stores", why)
+		found := Item(item(nil), []string{"tasty", "web"}, counts, since)
+		require.Equal(t, ui.Cause{State: ui.Warn, Text: "It is uncertain whether customers can order the item on " +
+			"tasty, where an earlier menu is shown.", Detail: "tasty: " + why}, found)
+
+		counts = append(counts, at("web", ""))
+		found = Item(item(nil), []string{"tasty", "web"}, counts, since)
+		require.Equal(t, "Customers can order the item on web. It is uncertain on tasty, where an earlier menu is "+
+			"shown.", found.Text)
+		_, label, _ = ItemOnPlatform(item(nil), "tasty", append(counts, at("tasty", "")))
+		require.Equal(t, "Customers can order it at 2 of 4 stores", label)
+	}
 }
 
 func TestStoreWithoutItemsIsNotLive(t *testing.T) {

@@ -43,6 +43,10 @@ func ItemPlaceLabel(reason console.PlaceReason) string {
 		return text.ReasonStoreUnlisted
 	case console.PlaceInactive:
 		return text.ReasonStoreInactive
+	case console.PlaceOldMenu:
+		return text.ReasonItemOldMenu
+	case console.PlaceMenuWaits:
+		return text.ReasonItemWaits
 	}
 	if label := itemLabels[menu.Reason(reason)]; label != "" {
 		return label
@@ -84,6 +88,7 @@ func WorkingPlugins(plugins []console.Plugin, zone *time.Location) []string {
 type itemPlatform struct {
 	name           string
 	shown, stores  int // stores that the platform lists
+	uncertain      int // stores whose earlier menu may lack it
 	parts          []string
 	soft, unlisted bool // all reasons end automatically; the store lists none
 	down           bool // the only reason is its plugin
@@ -110,6 +115,9 @@ func itemPlatforms(platforms []string, counts []console.ItemPlaceCount) []itemPl
 				if reason.Orderable() {
 					p.shown += c.Stores
 					continue
+				}
+				if reason.Uncertain() {
+					p.uncertain += c.Stores
 				}
 				p.soft = p.soft && slices.Contains(softReasons, reason)
 				p.down = p.down && reason == console.PlacePluginDown
@@ -138,6 +146,8 @@ func ItemOnPlatform(i console.ItemDetail, platform string, counts []console.Item
 		return ui.OK, words, why
 	case p.down:
 		return ui.Err, text.PlatformAway, text.ItemPlatformAway
+	case p.shown == 0 && p.uncertain > 0:
+		return ui.Warn, text.ItemUnsure, why
 	case p.shown > 0 || p.soft:
 		return ui.Warn, words, why
 	default:

@@ -146,14 +146,17 @@ func (r PlaceReason) Warning() bool {
 	return false
 }
 
-// Orderable reports whether customers can order there, though perhaps not everything.
+// Orderable reports whether customers can order an item there.
 func (r PlaceReason) Orderable() bool {
 	switch r {
-	case PlaceLive, PlaceOldMenu, PlaceMenuWaits, PlaceIncomplete, PlaceUpdating:
+	case PlaceLive, PlaceIncomplete, PlaceUpdating:
 		return true
 	}
 	return false
 }
+
+// Uncertain reports whether the platform shows an earlier menu, which may lack an item.
+func (r PlaceReason) Uncertain() bool { return r == PlaceOldMenu || r == PlaceMenuWaits }
 
 // GridSort is an order of the stores in the grid.
 type GridSort string
