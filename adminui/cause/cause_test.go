@@ -423,7 +423,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 		"live": {listed(func(*store.Object) {}), ui.OK, "accepts orders on web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cause := Store(row.store, []string{"app", "web"}, nil, false, now)
+			cause := Store(row.store, []string{"app", "web"}, nil, "", now)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 		})

@@ -25,9 +25,9 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 	} {
 		require.Equal(t, why, StoreVisibility(s, ownPlatform(platform), noon, time.UTC).Why)
 	}
-	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).State)
-	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, false, noon).Text, "on tasty.")
-	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, false, noon).State)
+	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, "", noon).State)
+	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, "", noon).Text, "on tasty.")
+	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, "", noon).State)
 }
 
 func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
@@ -77,7 +77,7 @@ func TestStoreClosedByThePlatformShowsWhy(t *testing.T) {
 	causes := ClosuresByPlatforms(s, noon, zone)
 	require.Len(t, causes, 1)
 	require.Equal(t, "app reports the store as paused "+why+".", causes[0].Text)
-	require.Contains(t, Store(s, []string{"app", "gone", "web"}, nil, false, noon).Text, "on web.")
+	require.Contains(t, Store(s, []string{"app", "gone", "web"}, nil, "", noon).Text, "on web.")
 	require.Equal(t, ui.OK, StoreVisibility(s, ownPlatform("app"), noon.Add(time.Hour), zone).State,
 		"the platform has opened it")
 	require.Empty(t, ClosuresByPlatforms(s, noon.Add(time.Hour), zone))

@@ -197,7 +197,7 @@ func ItemVisibility(i console.ItemDetail, p console.ItemPlace, platform Platform
 	switch {
 	case p.Reason.Orderable():
 	case p.Reason.Uncertain() && visibility.State != ui.OK:
-		visibility.Why = text.ItemNotSure + " " + visibility.Why
+		visibility.Why = text.ItemMayLack + " " + visibility.Why
 	case visibility.State == ui.OK: // it has changed meanwhile
 		return Visibility{State: ui.Warn, Label: text.NotShown, Why: Capital(ItemPlaceLabel(p.Reason))}
 	case visibility.Label == visibilityLabels[visibility.State]:

@@ -147,7 +147,7 @@ func ItemOnPlatform(i console.ItemDetail, platform string, counts []console.Item
 	case p.down:
 		return ui.Err, text.PlatformAway, text.ItemPlatformAway
 	case p.shown == 0 && p.uncertain > 0:
-		return ui.Warn, text.ItemUnsure, why
+		return ui.Warn, text.UncertainLabel, why
 	case p.shown > 0 || p.soft:
 		return ui.Warn, words, why
 	default:

@@ -18,8 +18,8 @@ import (
 )
 
 // Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons. If
-// starting is set, all of these only wait for the first menu of the store.
-func Store(s store.Stored, platforms, down []string, starting bool, now time.Time) ui.Cause {
+// they all only wait, wait explains it. Otherwise it is "".
+func Store(s store.Stored, platforms, down []string, wait string, now time.Time) ui.Cause {
 	within, _ := s.OpeningHours().OpenAt(now)
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
 	switch {
@@ -43,8 +43,8 @@ func Store(s store.Stored, platforms, down []string, starting bool, now time.Tim
 	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, Join(accepting))}); {
 	case len(open) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
-	case len(accepting) == 0 && starting:
-		return ui.Cause{State: ui.Warn, Text: text.StoreFirstMenu}
+	case len(accepting) == 0 && wait != "":
+		return ui.Cause{State: ui.Warn, Text: wait}
 	case len(accepting) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreNowhere}
 	case len(accepting) < len(listed):

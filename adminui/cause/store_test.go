@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
@@ -143,11 +144,11 @@ func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	yes := true
 	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
 		OrderingEnabled: &yes}}
-	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, true, since)
+	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, "", since)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, cause)
 	both := []string{"tasty", "web"}
-	require.Equal(t, ui.Err, Store(s, both, both, false, since).State)
-	starting := Store(s, both, both, true, since)
+	require.Equal(t, ui.Err, Store(s, both, both, "", since).State)
+	starting := Store(s, both, both, text.StoreFirstMenu, since)
 	require.Equal(t, ui.Warn, starting.State, "the first publishing is no error")
 	require.Contains(t, starting.Text, "being published for the first time")
 }
@@ -166,7 +167,7 @@ func TestHoursOfADateExplainAClosedStore(t *testing.T) {
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 			s.SpecialTimings = []core.DateHours{date}
 		})
-		cause := Store(closed, []string{"tasty"}, nil, false, now)
+		cause := Store(closed, []string{"tasty"}, nil, "", now)
 		require.Equal(t, ui.Warn, cause.State)
 		require.Equal(t, want, cause.Detail)
 	}

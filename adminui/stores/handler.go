@@ -224,11 +224,15 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	shown, err := p.visibilities(ctx, v, s, platforms)
+	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, callsShown)
 	if err != nil {
 		return err
 	}
-	events, err := p.timeline(ctx, v, id)
+	shown, err := p.visibilities(ctx, v, s, platforms, calls)
+	if err != nil {
+		return err
+	}
+	events, err := p.timeline(ctx, v, id, calls)
 	if err != nil {
 		return err
 	}
@@ -256,7 +260,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: append(publishButtons(v, id, s, platforms), workloadButtons(v, id, s, platforms)...),
 		Causes: slices.Concat([]ui.Cause{
-			storeCause(s, shown, v.LocalNow())},
+			storeCause(s, shown, v.LocalNow())}, switches(v, shown),
 			cause.StoreClosures(s, v.Zone), cause.StoreBusy(s, v.Zone),
 			cause.ClosuresByPlatforms(s, v.LocalNow(), v.Zone),
 			cause.StoreFindings(found), causes)}, storePage(view))
@@ -268,16 +272,13 @@ func storeCause(s store.Stored, shown []visibility, now time.Time) ui.Cause {
 	for i, vis := range shown {
 		names[i] = vis.platform.Name
 	}
-	down, starting := platformsNotLive(shown)
-	return cause.Store(s, names, down, starting, now)
+	down, wait := platformsNotLive(shown)
+	return cause.Store(s, names, down, wait, now)
 }
 
 // timeline returns the timeline of a store: updates to platforms, and when it was opened and closed.
-func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Timeline, error) {
-	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, callsShown)
-	if err != nil {
-		return nil, err
-	}
+func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64,
+	calls []console.Call) (*timeline.Timeline, error) {
 	line := timeline.New(v, v.Link(fmt.Sprintf("stores/%d/body/", id)))
 	for _, call := range calls {
 		line.AddCall(call)

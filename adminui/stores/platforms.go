@@ -19,15 +19,16 @@ import (
 // visibility is the visibility of a store on a platform.
 type visibility struct {
 	cause.Visibility
-	platform cause.Platform
+	platform    cause.Platform
+	unconfirmed *cause.Switch // the platform may not know that the store has opened or closed; nil: it knows
 }
 
 // platformsRead bounds the publications read for a store.
 const platformsRead = 500
 
-// visibilities returns the visibility of a store on each platform.
-func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.Stored,
-	platforms []core.Platform) ([]visibility, error) {
+// visibilities returns the visibility of a store on each platform. The calls are the last ones about the store.
+func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.Stored, platforms []core.Platform,
+	calls []console.Call) ([]visibility, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
 	if err != nil {
 		return nil, err
@@ -52,23 +53,55 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	for i, platform := range platforms {
 		platformState := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
 			Published: byPlatform[platform.Name], NoItems: cause.NoItems(offers[platform.Name])}
-		list[i] = visibility{cause.StoreVisibility(s, platformState, v.LocalNow(), v.Zone), platformState}
+		list[i] = visibility{cause.StoreVisibility(s, platformState, v.LocalNow(), v.Zone), platformState,
+			cause.StoreSwitch(s, platform.Name, calls, v.Zone)}
 	}
 	return list, nil
 }
 
-// platformsNotLive returns the platforms on which the store is not live for a reason other than the store itself. If
-// starting is set, all of them only wait for the first menu.
-func platformsNotLive(shown []visibility) (names []string, starting bool) {
-	starting = true
+// platformsNotLive returns the platforms on which the store may not be live for a reason other than the store itself.
+// If they all only wait, wait explains it. Otherwise it is "".
+func platformsNotLive(shown []visibility) (names []string, wait string) {
+	opening, starting := true, true
 	for _, vis := range shown {
 		lacks := vis.State != ui.Err && vis.platform.LacksMenu()
-		if vis.State == ui.Err && vis.Remedy != cause.AtStore || lacks {
-			names = append(names, vis.platform.Name)
-			starting = starting && lacks && vis.platform.Published.State == publish.Waiting
+		down := vis.State == ui.Err && vis.Remedy != cause.AtStore
+		if !down && !lacks && (vis.unconfirmed == nil || !vis.unconfirmed.Opens) {
+			continue
+		}
+		names = append(names, vis.platform.Name)
+		opening = opening && !down && !lacks && vis.unconfirmed.Cause.State != ui.Err
+		starting = starting && lacks && vis.platform.Published.State == publish.Waiting
+	}
+	switch {
+	case len(names) == 0:
+		return nil, ""
+	case starting:
+		return names, text.StoreFirstMenu
+	case opening:
+		return names, text.StoreOpens
+	}
+	return names, ""
+}
+
+// switches returns the causes of platforms that may not know that the store has opened or closed.
+func switches(v *shell.PageContext, shown []visibility) (causes []ui.Cause) {
+	for _, vis := range shown {
+		if vis.unconfirmed != nil {
+			c := vis.unconfirmed.Cause
+			c.Link = ui.Link{Href: v.Link("calls/" + vis.unconfirmed.Call.String() + "/"), Label: text.ActSeeCall}
+			causes = append(causes, c)
 		}
 	}
-	return names, starting && len(names) > 0
+	return causes
+}
+
+// partly explains what customers see on a platform that shows a menu with a problem.
+func (v visibility) partly() string {
+	if v.unconfirmed != nil {
+		return fmt.Sprintf(text.MenuOn, v.platform.Name, v.Why)
+	}
+	return fmt.Sprintf(text.CauseStoreOnPart, v.platform.Name, v.Why)
 }
 
 // problems returns the problems of platforms, each with its remedy. It omits those of the store itself.
@@ -86,7 +119,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 			c.Detail = cause.Plugin(*vis.platform.Plugin, v.Zone).Detail
 		case cause.AtSettings:
 			if vis.State == ui.Warn && !vis.platform.LacksMenu() {
-				c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
+				c.Text = vis.partly()
 			}
 			var atSettings bool
 			if c.Detail, atSettings = menuRemedy(vis); atSettings {
@@ -95,7 +128,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 		case cause.AtItems:
 			c.Link = ui.Link{Href: v.Link("items/"), Label: text.ActSeeItems}
 		case cause.AtItem:
-			c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
+			c.Text = vis.partly()
 			if c.Link, err = p.itemLink(ctx, v, *vis.platform.Published); err != nil {
 				return nil, err
 			}
@@ -155,7 +188,11 @@ func platformList(v *shell.PageContext, store int64, shown []visibility) ui.List
 			served.Href = shell.PluginsPath + vis.platform.ServedBy + "/"
 			menu.Below = ui.Link{Href: MenuLink(v, store, vis.platform.Name), Label: text.LastSent}
 		}
-		list.Add(ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why), menu, served)
+		state, label, why := vis.State, vis.Label, vis.Why
+		if vis.unconfirmed != nil && (state != ui.Err || vis.Remedy == cause.AtStore) {
+			state, label, why = vis.unconfirmed.Cause.State, vis.unconfirmed.Label, vis.unconfirmed.Cause.Text
+		}
+		list.Add(ui.T(vis.platform.Name), ui.StateCell(state, label), ui.T(why), menu, served)
 	}
 	return list
 }

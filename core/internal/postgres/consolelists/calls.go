@@ -104,13 +104,13 @@ func (c Store) CallsOfOrder(ctx context.Context, business core.BusinessID, id in
 	}))
 }
 
-// CallsOfStore returns the last availability calls of a store, at most limit per platform,
-// the oldest first.
+// CallsOfStore returns the last availability calls of a store, the oldest first. It returns at most limit per platform,
+// and the last one that opened or closed the store there.
 func (c Store) CallsOfStore(ctx context.Context, business core.BusinessID, store int64,
 	limit int) ([]console.Call, error) {
 	return c.calls(ctx, business, queries.With("calls_of_store", postgres.Args{
 		"business": business, "columns": bun.Safe(queries.With("call_columns", nil)),
-		"store": "/" + strconv.FormatInt(store, 10), "limit": limit,
+		"store": store, "limit": limit, "store_action": relay.StoreAction,
 	}))
 }
 

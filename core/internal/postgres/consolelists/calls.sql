@@ -65,15 +65,32 @@ LEFT JOIN LATERAL (
 ORDER BY ?order
 
 -- name: calls_of_store
--- The latest availability calls of a store on each platform.
+-- The latest availability calls of a store on each platform, and the latest that opened or closed it there.
 SELECT ?columns
 FROM platforms platform
 CROSS JOIN LATERAL (
-    SELECT *
-    FROM calls
-    WHERE business_id = ?business AND order_id = 0 AND ordering_key = 'store:' || platform.name || ?store
-    ORDER BY sequence DESC
-    LIMIT ?limit
+    (
+        SELECT *
+        FROM calls
+        WHERE business_id = ?business AND order_id = 0 AND ordering_key = 'store:' || platform.name || '/' || ?store
+        ORDER BY sequence DESC
+        LIMIT ?limit
+    )
+    UNION
+    SELECT last.*
+    FROM store_switches switch
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM calls
+        WHERE business_id = ?business
+            AND order_id = 0
+            AND ordering_key = 'store:' || platform.name || '/' || ?store
+            AND kind = ?store_action
+            AND payload::json ->> 'workload' IS NULL
+        ORDER BY sequence DESC
+        LIMIT 1
+    ) last
+    WHERE switch.business_id = ?business AND switch.store_id = ?store AND switch.platform = platform.name
 ) call
 -- include: queued_row
 WHERE platform.business_id = ?business

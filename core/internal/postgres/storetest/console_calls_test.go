@@ -79,6 +79,29 @@ func TestStoreCallsThatWaitHaveNotFailed(t *testing.T) {
 	}
 }
 
+func TestLastSwitchStaysAmongCallsOfStore(t *testing.T) {
+	s := newSwitchHarness(t)
+	for _, open := range []bool{false, true} {
+		s.switchStore("s1", open, time.Time{}, "a")
+		s.clock.Advance(time.Second)
+	}
+	require.NoError(t, s.setWorkload(toggle.Busy, 0))
+	for range 3 {
+		s.clock.Advance(time.Second)
+		s.switchItem("curry", false, time.Time{})
+	}
+	calls, err := consolelists.New(s.db).CallsOfStore(t.Context(), s.business, s.storeID("s1"), 2)
+	require.NoError(t, err)
+	var kinds []string
+	for _, call := range calls {
+		if call.Platform == "a" {
+			kinds = append(kinds, call.Kind)
+		}
+	}
+	require.Equal(t, []string{string(relay.StoreAction), string(relay.ItemAction), string(relay.ItemAction)}, kinds)
+	require.Contains(t, string(calls[0].Payload), `"enable":true`)
+}
+
 func TestOrderShowsWhichOfItsCallsFailed(t *testing.T) {
 	d := newRiderHarness(t)
 	id, read := d.order("b", ""), orders.New(d.db)
