@@ -28,7 +28,10 @@ const (
 	leeway        = time.Minute      // between the clocks of the hub and the issuer
 	maxSets       = 1000
 	maxKeys       = 100 // of a set
+	maxTried      = 4   // of those that can have signed a token
 	minRSABits    = 2048
+	maxRSABits    = 8192 // a verification takes time for each bit of the key and of its exponent
+	maxExponent   = 1<<16 + 1
 )
 
 // algorithms are the allowed algorithms. A symmetric one would let everyone sign who knows the public keys.
@@ -229,7 +232,7 @@ func algorithmOf(key jose.JSONWebKey) jose.SignatureAlgorithm {
 	var algorithm jose.SignatureAlgorithm
 	switch public := key.Key.(type) {
 	case *rsa.PublicKey:
-		if public.N.BitLen() >= minRSABits {
+		if bits := public.N.BitLen(); bits >= minRSABits && bits <= maxRSABits && public.E <= maxExponent {
 			algorithm = jose.RS256
 		}
 	case *ecdsa.PublicKey:
@@ -243,10 +246,12 @@ func algorithmOf(key jose.JSONWebKey) jose.SignatureAlgorithm {
 	return algorithm
 }
 
-// keysFor returns the keys with the kid and the algorithm of a token. A token without a kid can have any key.
+// keysFor returns the keys with the kid and the algorithm of a token. A token without a kid can have any of the first
+// maxTried keys.
 func (s *keySet) keysFor(header jose.Header) (keys []jose.JSONWebKey) {
 	for _, key := range s.keys {
-		if string(algorithmOf(key)) == header.Algorithm && (header.KeyID == "" || header.KeyID == key.KeyID) {
+		if len(keys) < maxTried && string(algorithmOf(key)) == header.Algorithm &&
+			(header.KeyID == "" || header.KeyID == key.KeyID) {
 			keys = append(keys, key)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/rsa"
 	"encoding/base64"
 	"encoding/json"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
@@ -168,6 +169,32 @@ func TestWeakKeyIsNotUsed(t *testing.T) {
 	signer := sign(t, jose.RS256, weakKey, "w", claims(nil))
 	err := New(source, &fixedClock{now: now}).VerifyToken(t.Context(), signer, expected)
 	require.ErrorContains(t, err, relay.CodeTokenKey)
+}
+
+func TestCostlyRSAKeyIsNotUsed(t *testing.T) {
+	long := new(big.Int).SetBit(big.NewInt(1), maxRSABits, 1)
+	allowed := &rsa.PublicKey{N: new(big.Int).Sub(long, big.NewInt(2)), E: maxExponent}
+	require.Equal(t, jose.RS256, algorithmOf(jose.JSONWebKey{Key: allowed}))
+	for _, key := range []*rsa.PublicKey{{N: long, E: maxExponent}, {N: rsaKey.N, E: maxExponent + 2}} {
+		require.Empty(t, algorithmOf(jose.JSONWebKey{Key: key}))
+	}
+}
+
+func TestTokenTriesFewKeys(t *testing.T) {
+	source := &issuer{status: 200}
+	for range maxTried - 1 {
+		source.keys = append(source.keys, jose.JSONWebKey{Key: newCurveKey(elliptic.P256()).Public(), KeyID: "e"})
+	}
+	later := newCurveKey(elliptic.P256())
+	source.keys = append(source.keys, jose.JSONWebKey{Key: curveKey.Public(), KeyID: "e"},
+		jose.JSONWebKey{Key: later.Public(), KeyID: "e"}, jose.JSONWebKey{Key: later.Public(), KeyID: "later"})
+	v := New(source, &fixedClock{now: now})
+	for _, kid := range []string{"", "e"} {
+		require.NoError(t, v.VerifyToken(t.Context(), sign(t, jose.ES256, curveKey, kid, claims(nil)), expected))
+		err := v.VerifyToken(t.Context(), sign(t, jose.ES256, later, kid, claims(nil)), expected)
+		require.ErrorContains(t, err, relay.CodeTokenSignature)
+	}
+	require.NoError(t, v.VerifyToken(t.Context(), sign(t, jose.ES256, later, "later", claims(nil)), expected))
 }
 
 func TestKeySetIsFetchedSeldom(t *testing.T) {
