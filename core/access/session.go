@@ -19,7 +19,7 @@ const (
 	SessionIdleTimeout   = 8 * time.Hour      // an unused session
 	SessionLifetime      = 3 * 24 * time.Hour // any session
 	linkLifetime         = 72 * time.Hour     // a one-time link
-	attemptWindow        = 15 * time.Minute   // a failed sign-in counts this long
+	attemptWindow        = 15 * time.Minute   // a sign-in counts this long
 	sessionTouchInterval = time.Minute        // how often the use of a session is recorded
 )
 
@@ -29,6 +29,12 @@ const (
 	maxPerAccount = 10 // from one address
 	maxPerAddress = 100
 	maxPerSession = 10 // of the current password, when it is changed
+)
+
+// The bounds of successful sign-ins, because each is stored. Only those who can sign in reach them.
+const (
+	MaxSessions = 50 // of a user; the least recently used ones end
+	maxSignIns  = 30 // and changes of the password, of a user within attemptWindow
 )
 
 // Session is a signed-in browser, identified by the hash of its token.
@@ -58,7 +64,7 @@ type Sessions interface {
 	// SessionUsers returns the existing sessions among hashes, each with its user.
 	SessionUsers(ctx context.Context, hashes [][]byte) ([]UserSession, error)
 	// StartSession stores a session, ends the session of the hash replaced unless that is nil, and records the sign-in
-	// in the audit trail.
+	// in the audit trail. Of more than MaxSessions of the user it ends the least recently used ones.
 	StartSession(ctx context.Context, session Session, replaced []byte, change Change) error
 	TouchSession(ctx context.Context, hash []byte, user int64, now time.Time) error
 	// EndSessions ends a user's one-time links, and sessions except keep, which may be nil.
@@ -124,10 +130,11 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if !matches || !user.DisabledAt.IsZero() {
 		return "", ErrSignIn
 	}
-	if err := a.Attempts.ForgetAttempts(ctx, account, from, now); err != nil {
+	// The attempt still counts if the user has signed in too often: further ones are then rejected without a hash.
+	if token, err = a.startSession(ctx, user, replaced, "user.sign_in"); err != nil {
 		return "", err
 	}
-	return a.startSession(ctx, user, replaced, "user.sign_in")
+	return token, a.Attempts.ForgetAttempts(ctx, account, from, now)
 }
 
 // attemptSlots bounds concurrent counts of attempts. Each holds a database connection while it waits for the lock of
@@ -235,6 +242,9 @@ func (a Accounts) ChangePassword(ctx context.Context, user User, current, update
 	if !matches {
 		return ErrCurrentPassword
 	}
+	if err := a.countSignIn(ctx, user, now); err != nil {
+		return err
+	}
 	if err := a.Attempts.ForgetAttempts(ctx, session, "", now); err != nil {
 		return err
 	}
@@ -258,9 +268,17 @@ func (a Accounts) setPassword(ctx context.Context, user User, password, by strin
 	})
 }
 
+// countSignIn counts a person who has proved to be the user. It returns ErrTooManyAttempts if that was too often.
+func (a Accounts) countSignIn(ctx context.Context, user User, now time.Time) error {
+	return a.countAttempt(ctx, now, Subject{fmt.Sprintf("signed-in/%d", user.ID), maxSignIns})
+}
+
 // startSession creates a session with a new token.
 func (a Accounts) startSession(ctx context.Context, user User, replaced, action string) (string, error) {
 	token, now := core.NewToken(), a.Clock.Now()
+	if err := a.countSignIn(ctx, user, now); err != nil {
+		return "", err
+	}
 	err := a.Sessions.StartSession(ctx,
 		Session{Hash: core.TokenHash(token), User: user.ID, CreatedAt: now, SeenAt: now}, core.TokenHash(replaced),
 		Change{Actor: user.Actor(), Action: action, Object: fmt.Sprintf("user/%d", user.ID)})

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -112,6 +113,41 @@ func TestSessionMayGuessItsPasswordTenTimes(t *testing.T) {
 	require.NoError(t, change(rightPassword, "two"))
 	clock.Advance(attemptWindow + time.Second)
 	require.NoError(t, change(rightPassword, "one"))
+}
+
+func TestSuccessfulSignInsAreLimited(t *testing.T) {
+	a, clock := newAccounts(t)
+	enter := func(address string) error {
+		_, err := a.SignIn(t.Context(), "sam@example.com", rightPassword, address, "")
+		return err
+	}
+	user, err := a.Users.UserByEmail(t.Context(), "sam@example.com")
+	require.NoError(t, err)
+	for n := range maxSignIns - 2 {
+		require.NoError(t, enter(fmt.Sprint("203.0.113.", n%9)))
+	}
+	_, err = a.SignInByProvider(t.Context(), "sam@example.com", "")
+	require.NoError(t, err)
+	require.NoError(t, a.ChangePassword(t.Context(), user, rightPassword, rightPassword, "one"))
+	_, err = a.SignInByProvider(t.Context(), "sam@example.com", "")
+	require.ErrorIs(t, err, ErrTooManyAttempts)
+	require.ErrorIs(t, a.ChangePassword(t.Context(), user, rightPassword, rightPassword, "one"), ErrTooManyAttempts)
+	for range maxPerAccount {
+		require.ErrorIs(t, enter("203.0.113.7"), ErrTooManyAttempts)
+	}
+	for range cap(hashSlots) {
+		hashSlots <- struct{}{}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = a.SignIn(ended, "sam@example.com", rightPassword, "203.0.113.8", "")
+	require.ErrorIs(t, err, ErrBusy, "it waits for a hash")
+	require.ErrorIs(t, enter("203.0.113.7"), ErrTooManyAttempts)
+	for range cap(hashSlots) {
+		<-hashSlots
+	}
+	clock.Advance(attemptWindow + time.Second)
+	require.NoError(t, enter("203.0.113.7"))
 }
 
 // slowAttempts is a count of attempts that waits for a lock.

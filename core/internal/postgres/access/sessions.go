@@ -47,13 +47,14 @@ func (a Store) SessionUsers(ctx context.Context, hashes [][]byte) ([]access.User
 }
 
 // StartSession stores a session that replaces another. It also deletes the user's expired
-// sessions.
+// sessions, and the least recently used ones beyond access.MaxSessions.
 func (a Store) StartSession(ctx context.Context, session access.Session, instead []byte, change access.Change) error {
 	return a.db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx,
-			`DELETE FROM sessions WHERE token_hash = ? OR user_id = ? AND (created_at < ? OR seen_at < ?)`,
-			instead, session.User, session.CreatedAt.Add(-access.SessionLifetime),
-			session.SeenAt.Add(-access.SessionIdleTimeout)); err != nil {
+		if _, err := tx.ExecContext(ctx, queries.With("end_old_sessions", postgres.Args{
+			"replaced": instead, "user": session.User,
+			"created_before": session.CreatedAt.Add(-access.SessionLifetime),
+			"seen_before":    session.SeenAt.Add(-access.SessionIdleTimeout), "kept": access.MaxSessions - 1,
+		})); err != nil {
 			return fmt.Errorf("starting a session: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx,
