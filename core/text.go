@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -40,10 +41,20 @@ func DropBlank(list []string) []string {
 // maxLogged is how many bytes of a client's text a log line has.
 const maxLogged = 256
 
-// ClipLogged shortens a text that a client chose, for a log line.
+// ClipLogged shortens a text that a client chose, for a log line. It replaces characters that are not printable,
+// because JSON has six for each.
 func ClipLogged(text string) string {
-	if len(text) <= maxLogged {
-		return text
+	clipped, size := text, ""
+	if len(text) > maxLogged {
+		clipped, size = text[:maxLogged], fmt.Sprintf("… (%d bytes)", len(text))
 	}
-	return strings.ToValidUTF8(text[:maxLogged], "") + fmt.Sprintf("… (%d bytes)", len(text))
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			return '?'
+		}
+		return r
+	}, clipped) + size
 }

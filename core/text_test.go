@@ -1,10 +1,25 @@
 package core
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestLoggedTextIsShortAndPrintable(t *testing.T) {
+	for text, logged := range map[string]string{
+		"":                             "",
+		"a\nb\tcafé \"x\"":             "a b café \"x\"",
+		"a\x01\x1b\x7fb\u2028\xff":     "a???b??",
+		strings.Repeat("a", 256):       strings.Repeat("a", 256),
+		strings.Repeat("é", 129):       strings.Repeat("é", 128) + "… (258 bytes)",
+		strings.Repeat("\x01", 257):    strings.Repeat("?", 256) + "… (257 bytes)",
+		"a" + strings.Repeat("é", 129): "a" + strings.Repeat("é", 127) + "?… (259 bytes)",
+	} {
+		require.Equal(t, logged, ClipLogged(text), "%q", text)
+	}
+}
 
 func TestTextsAreBoundedInCharacters(t *testing.T) {
 	for text, want := range map[string][2]string{

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/callback"
 	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -36,15 +38,7 @@ func (s *Server) handleCallback(c *fiber.Ctx,
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), sent)
 	if err != nil {
-		switch {
-		case core.CodeOf(err) == core.Unauthenticated:
-			s.Observer.CallbackUnverified()
-		case errors.Is(err, relay.ErrUnrouted):
-			s.Observer.CallbackUnrouted()
-		}
-		s.Log.Info("callback rejected", "request", requestID(c), "platform", core.ClipLogged(sent.Platform), "plugin",
-			core.ClipLogged(sent.Plugin), "kind", core.ClipLogged(sent.Kind), "business", sent.Business, "reason",
-			core.ClipLogged(err.Error()))
+		s.observeRejected(c, sent, err)
 		return err
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
@@ -72,6 +66,27 @@ func (s *Server) handleCallback(c *fiber.Ctx,
 	err = handle(sent, request)
 	accepted = err == nil && c.Response().StatusCode() < http.StatusMultipleChoices
 	return err
+}
+
+// rejectionsLogged limits the log lines about rejected requests of a platform.
+var rejectionsLogged = limit.Rule{Count: 1, Per: time.Second}
+
+// observeRejected counts and logs a request that was not authenticated.
+func (s *Server) observeRejected(c *fiber.Ctx, sent relay.InboundCallback, err error) {
+	switch {
+	case core.CodeOf(err) == core.Unauthenticated:
+		s.Observer.CallbackUnverified()
+	case errors.Is(err, relay.ErrUnrouted):
+		s.Observer.CallbackUnrouted()
+	}
+	s.countRejected(c, LimitCallbacks, err)
+	platform, plugin := core.ClipLogged(sent.Platform), core.ClipLogged(sent.Plugin)
+	verdict, limitErr := s.rejections.Take(c.UserContext(), sent.Business, platform+"/"+plugin, rejectionsLogged)
+	if limitErr != nil || !verdict.Allowed {
+		return
+	}
+	s.Log.Info("callback rejected", "request", requestID(c), "platform", platform, "plugin", plugin, "kind",
+		core.ClipLogged(sent.Kind), "business", sent.Business, "reason", core.ClipLogged(err.Error()))
 }
 
 // receivedCallback returns the request of an aggregator. A repeated query parameter is invalid, because the tenant and

@@ -150,12 +150,41 @@ func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, pl
 	return count(c, s.Throttle, business, counter, rule)
 }
 
-// throttleAddress counts an unauthenticated request against a limit of the client's address, in this replica. It does
-// not read the database.
+// throttleAddress checks a limit of the client's address before the client is authenticated, in this replica. It does
+// not read the database. At a shared URL it counts the request. Elsewhere countRejected counts those that are rejected,
+// so that the platforms of many businesses can use one address.
 func (s *Server) throttleAddress(c *fiber.Ctx, name Limit) error {
-	network := inbound.ClientNetwork(c.Context().RemoteIP(), c.Request().Header.PeekAll(fiber.HeaderXForwardedFor),
-		s.Proxies)
-	return count(c, s.Addresses, 0, network.String(), s.Limits[name])
+	rule := s.Limits[name]
+	if atSharedURL(c) {
+		return count(c, s.Addresses, 0, s.network(c), rule)
+	}
+	verdict, err := s.Addresses.Peek(c.UserContext(), 0, rejectedBy+s.network(c), rule)
+	if err != nil || verdict.Allowed {
+		return err
+	}
+	return exceeded(c, rule, verdict)
+}
+
+// rejectedBy begins the names of the counters of rejected requests.
+const rejectedBy = "rejected/"
+
+// countRejected counts a request that failed authentication, or that could not be authenticated, for throttleAddress.
+func (s *Server) countRejected(c *fiber.Ctx, name Limit, cause error) {
+	code := core.CodeOf(cause)
+	if atSharedURL(c) || code != core.Unauthenticated && code != core.Unavailable {
+		return
+	}
+	if _, err := s.Addresses.Take(c.UserContext(), 0, rejectedBy+s.network(c), s.Limits[name]); err != nil {
+		s.Log.Warn("counting a rejected request failed", "request", requestID(c), "error", err)
+	}
+}
+
+func atSharedURL(c *fiber.Ctx) bool { return strings.HasPrefix(c.Route().Path, sharedPath) }
+
+// network returns the network of the client's address.
+func (s *Server) network(c *fiber.Ctx) string {
+	return inbound.ClientNetwork(c.Context().RemoteIP(), c.Request().Header.PeekAll(fiber.HeaderXForwardedFor),
+		s.Proxies).String()
 }
 
 // count counts a request against a rule, and sets the headers that describe it.
@@ -167,12 +196,22 @@ func count(c *fiber.Ctx, throttle Throttle, business core.BusinessID, counter st
 	if err != nil {
 		return err
 	}
-	c.Set("RateLimit-Limit", strconv.Itoa(verdict.Limit))
-	c.Set("RateLimit-Remaining", strconv.Itoa(verdict.Remaining))
-	c.Set("RateLimit-Reset", seconds(verdict.Reset))
+	describeLimit(c, verdict)
 	if verdict.Allowed {
 		return nil
 	}
+	return exceeded(c, rule, verdict)
+}
+
+func describeLimit(c *fiber.Ctx, verdict limit.Decision) {
+	c.Set("RateLimit-Limit", strconv.Itoa(verdict.Limit))
+	c.Set("RateLimit-Remaining", strconv.Itoa(verdict.Remaining))
+	c.Set("RateLimit-Reset", seconds(verdict.Reset))
+}
+
+// exceeded returns the error of a request above a limit.
+func exceeded(c *fiber.Ctx, rule limit.Rule, verdict limit.Decision) error {
+	describeLimit(c, verdict)
 	return &core.Error{
 		Code: core.Throttled, RetryAfter: verdict.RetryAfter,
 		Message: fmt.Sprintf("too many requests, at most %d in %s: retry in %s s", rule.Count, rule.Per,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -184,7 +183,7 @@ func (s *Server) mount() {
 // fails authentication or a check is not throttled, and its body is not read.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if strings.HasPrefix(r.path, sharedPath) {
+		if r.scope == platformKey {
 			if err := s.throttleAddress(c, r.limit); err != nil {
 				return err
 			}

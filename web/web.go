@@ -196,7 +196,7 @@ type Config struct {
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
 	Throttle            Throttle
-	Addresses           Throttle       // counts by address, for clients that are not authenticated yet
+	Addresses           limit.Throttle // counts by address, for clients that are not authenticated yet
 	Proxies             []netip.Prefix // whose X-Forwarded-For is trusted
 	BaseURL             string         // public URL of the hub; "": taken from each request
 	Businesses          Businesses
@@ -243,7 +243,7 @@ const (
 	LimitOrders       Limit = "ORDERS"
 	LimitOrderUpdates Limit = "ORDER_UPDATES"
 	LimitSwitches     Limit = "SWITCHES"
-	LimitCallbacks    Limit = "CALLBACKS" // of each platform of a business; at a shared URL also of each address
+	LimitCallbacks    Limit = "CALLBACKS" // of each platform of a business, and of each address (see throttleAddress)
 	LimitRead         Limit = "READ"
 	LimitOperations   Limit = "OPERATIONS"
 	LimitRider        Limit = "RIDER"
@@ -257,13 +257,14 @@ const handlerDeadline = 20 * time.Second
 // Server is the HTTP server of the API.
 type Server struct {
 	Config
-	App      *fiber.App
-	draining atomic.Bool
+	App        *fiber.App
+	draining   atomic.Bool
+	rejections limit.Throttle // of log lines about rejected callbacks
 }
 
 // New returns a server. App.Listener serves it.
 func New(config Config) *Server {
-	s := &Server{Config: config}
+	s := &Server{Config: config, rejections: limit.Throttle{States: &limit.LocalStates{}, Clock: config.Clock}}
 	s.App = fiber.New(fiber.Config{
 		AppName: "Servery",
 		// receive limits bodies: fasthttp would read past the end of one that is too large

@@ -22,7 +22,7 @@ type localKey struct {
 	name     string
 }
 
-// Change replaces a state with the result of change (StateStore).
+// Change replaces a state with the result of change (StateStore). It stores no empty state.
 func (l *LocalStates) Change(_ context.Context, business core.BusinessID, name string,
 	change func(state []byte) []byte) error {
 	key := localKey{business, name}
@@ -31,10 +31,13 @@ func (l *LocalStates) Change(_ context.Context, business core.BusinessID, name s
 	state, known := l.recent[key]
 	if !known {
 		state = l.older[key]
-		if l.recent == nil || len(l.recent) >= maxLocal {
-			l.recent, l.older = map[localKey][]byte{}, l.recent
-		}
 	}
-	l.recent[key] = change(state)
+	if state = change(state); len(state) == 0 {
+		return nil
+	}
+	if !known && (l.recent == nil || len(l.recent) >= maxLocal) {
+		l.recent, l.older = map[localKey][]byte{}, l.recent
+	}
+	l.recent[key] = state
 	return nil
 }

@@ -388,6 +388,7 @@ func TestTokenIsVerifiedByTheFetchedKeySet(t *testing.T) {
 	}
 	require.Equal(t, 401, send("client-7").status)
 	require.Contains(t, m.log.String(), relay.CodeTokenUnset)
+	m.clock.Advance(time.Second) // one line a second
 	configure("http://127.0.0.2:1", `{"client_id":"client-7"}`)
 	require.Equal(t, 401, send("client-7").status)
 	require.Contains(t, m.log.String(), "may not call the host 127.0.0.2")
@@ -396,6 +397,7 @@ func TestTokenIsVerifiedByTheFetchedKeySet(t *testing.T) {
 	configure(keys.URL, `{"client_id":"client-7"}`)
 	accepted := send("client-7")
 	require.Equal(t, []any{410, "gone"}, []any{accepted.status, accepted.text})
+	m.clock.Advance(time.Second)
 	require.Equal(t, 401, send("client-8").status)
 	require.Contains(t, m.log.String(), relay.CodeTokenAudience)
 }

@@ -70,20 +70,22 @@ func TestOperationsHaveSeparateThrottles(t *testing.T) {
 
 func TestAggregatorCallbacksAreThrottledByPlatform(t *testing.T) {
 	f := newRelayClientWith(t, func(c *Config) {
-		c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute}
+		c.Limits[web.LimitCallbacks] = limit.Rule{Count: 3, Per: time.Minute}
 	},
 		nil)
 	for _, platform := range []string{"a", "b"} {
 		key := f.newCallbackKey(platform)
-		for n := range 3 {
+		require.Equal(t, 401, f.callBack(platform, "action", "Bearer wrong", `{}`).status)
+		for n := range 4 {
 			sent := f.callBack(platform, "action", "Bearer "+key, `{}`)
-			require.Equal(t, n == 2, sent.status == 429, "%s: %s", platform, sent.text)
-			require.Equal(t, "2", sent.header.Get("RateLimit-Limit"))
+			require.Equal(t, n == 3, sent.status == 429, "%s: %s", platform, sent.text)
+			require.Equal(t, "3", sent.header.Get("RateLimit-Limit"))
 		}
-		for range 3 {
-			require.Equal(t, 401, f.callBack(platform, "action", "Bearer wrong", `{}`).status,
-				"who is not known is not counted")
-		}
+	}
+	require.Equal(t, 401, f.callBack("a", "action", "Bearer wrong", `{}`).status)
+	for _, platform := range []string{"a", "b"} {
+		sent := f.callBack(platform, "action", "Bearer wrong", `{}`)
+		requireEnvelope(t, sent, 429, "too many requests, at most 3")
 	}
 }
 
