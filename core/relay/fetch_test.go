@@ -12,11 +12,14 @@ import (
 )
 
 func TestLinkIsOnlySentToAllowedHosts(t *testing.T) {
-	access := Access{BaseURLs: map[string]string{"api": "https://api.example.com/v1?region=1"}}
+	access := Access{BaseURLs: map[string]string{"api": "https://api.example.com:8443/v1?region=1"}}
 	for link, want := range map[string]string{
 		"https://api.example.com/orders/1?a=b":     "https://api.example.com/orders/1?a=b&page=2",
 		"https://eu.orders.example.com/1":          "https://eu.orders.example.com/1?page=2",
 		"https://API.example.com:8443/1":           "https://API.example.com:8443/1?page=2",
+		"https://eu.orders.example.com:443/1":      "https://eu.orders.example.com:443/1?page=2",
+		"https://api.example.com:8444/1":           "",
+		"https://api.example.com:80/1":             "",
 		"http://api.example.com/orders/1":          "",
 		"https://evil.example/orders/1":            "",
 		"https://api.example.com.evil.example/1":   "",

@@ -57,8 +57,8 @@ func (p Plan) url(access Access) (*url.URL, error) {
 	return target, err
 }
 
-// link returns the URL that the plan itself has. The endpoint must allow its host, and it is as safe as the endpoint's
-// own URL.
+// link returns the URL that the plan itself has. The endpoint must allow its host and port, and it is as safe as the
+// endpoint's own URL.
 func (p Plan) link(access Access) (*url.URL, error) {
 	base, err := access.EndpointURL(p.Endpoint, p.Hosts, "/")
 	if err != nil {
@@ -71,10 +71,21 @@ func (p Plan) link(access Access) (*url.URL, error) {
 	if target.Scheme != base.Scheme && target.Scheme != "https" {
 		return nil, core.Errorf(core.Invalid, "the link of the request must use https")
 	}
+	if hasForeignPort(target, base) {
+		return nil, core.Errorf(core.Invalid, "the link of the request has a port that is not that of the endpoint %q",
+			p.Endpoint)
+	}
 	if len(p.Query) > 0 {
 		target.RawQuery = strings.TrimPrefix(target.RawQuery+"&"+queryOf(nil, p.Query), "&")
 	}
 	return target, nil
+}
+
+// hasForeignPort reports whether a URL of an aggregator names a port that is neither that of the endpoint's own URL nor
+// the default one.
+func hasForeignPort(target, base *url.URL) bool {
+	port := target.Port()
+	return port != "" && port != base.Port() && port != defaultPorts[target.Scheme]
 }
 
 // CheckLink returns Invalid if the plan has a URL that must not be fetched.

@@ -290,7 +290,7 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 	if target.Scheme != base.Scheme && target.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of the step %q must use https", next.Name)
 	}
-	if port := target.Port(); port != "" && port != base.Port() && port != defaultPorts[target.Scheme] {
+	if hasForeignPort(target, base) {
 		return nil, fmt.Errorf("the URL of the step %q has a port that is not that of the endpoint %q", next.Name,
 			next.Request.Endpoint)
 	}
