@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -79,29 +80,44 @@ func (r *Receiver) page(title string) ui.Page {
 
 // deliveryJSON is a delivery in the JSON list.
 type deliveryJSON struct {
-	Number     int     `json:"number"`
-	WebhookID  string  `json:"webhook_id"`
-	EventType  string  `json:"event_type"`
-	Verified   bool    `json:"verified"`
-	VerifiedBy string  `json:"verified_by,omitempty"`
-	Reason     string  `json:"reason,omitempty"`
-	ReceivedAt string  `json:"received_at"`
-	Size       int     `json:"size"`
-	Repeat     int     `json:"repeat"`
-	Reference  string  `json:"reference,omitempty"`
-	Stats      *Stats  `json:"stats,omitempty"`
-	Body       *string `json:"body,omitempty"`
-	Clipped    *bool   `json:"body_clipped,omitempty"`
+	Number     int             `json:"number"`
+	WebhookID  string          `json:"webhook_id"`
+	EventType  string          `json:"event_type"`
+	Verified   bool            `json:"verified"`
+	VerifiedBy string          `json:"verified_by,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	ReceivedAt string          `json:"received_at"`
+	Size       int             `json:"size"`
+	Repeat     int             `json:"repeat"`
+	Reference  string          `json:"reference,omitempty"`
+	Stats      *Stats          `json:"stats,omitempty"`
+	Body       json.RawMessage `json:"body,omitempty"` // a string
+	Clipped    *bool           `json:"body_clipped,omitempty"`
 }
 
-// json lists the stored deliveries, or the newest by the parameter limit. With body=true it includes the stored
-// bodies.
+// setBody adds the body of a delivery, and subtracts its size from left. Once nothing is left, it adds no more.
+func (j *deliveryJSON) setBody(d *Delivery, left *int) {
+	clipped := true
+	if *left > 0 {
+		body, _ := json.Marshal(validUTF8(d.Body)) // cannot fail for a string
+		if *left -= len(body); *left >= 0 {
+			j.Body, clipped = body, d.Clipped()
+		}
+	}
+	j.Clipped = &clipped
+}
+
+// maxListed bounds the encoded bodies of the JSON list, because anyone can read it as slowly as the server allows.
+const maxListed = 2 << 20
+
+// json lists the stored deliveries, or the newest by the parameter limit. With body=true it includes the stored bodies
+// of the newest ones. A body for which nothing is left of maxListed is absent and counts as clipped.
 func (r *Receiver) json(c *fiber.Ctx) error {
 	deliveries, total := r.Deliveries()
 	if limit := c.QueryInt("limit", len(deliveries)); limit >= 0 && limit < len(deliveries) {
 		deliveries = deliveries[:limit]
 	}
-	withBody := c.QueryBool("body")
+	withBody, left := c.QueryBool("body"), maxListed
 	list := make([]deliveryJSON, len(deliveries))
 	for i, d := range deliveries {
 		list[i] = deliveryJSON{
@@ -111,8 +127,7 @@ func (r *Receiver) json(c *fiber.Ctx) error {
 			Reference: d.Reference, Stats: d.StoreStats,
 		}
 		if withBody {
-			body, clipped := validUTF8(d.Body), d.Clipped()
-			list[i].Body, list[i].Clipped = &body, &clipped
+			list[i].setBody(d, &left)
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")

@@ -283,6 +283,24 @@ func TestLargeBodyIsClippedButVerified(t *testing.T) {
 	assert.Equal(t, http.StatusOK, status)
 }
 
+func TestListHasTheNewestBodiesOnly(t *testing.T) {
+	b := newFixture(t, 0)
+	for _, body := range []string{"{}", strings.Repeat("\x01", receiver.MaxBody), strings.Repeat("x", receiver.MaxBody),
+		strings.Repeat("\x01", receiver.MaxBody)} {
+		b.send(httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(body)))
+	}
+	_, text := b.get(receiver.Path + "deliveries.json?body=true")
+	assert.Less(t, len(text), 2<<20+4<<10)
+	l := b.list("?body=true").Deliveries
+	require.Len(t, l, 4)
+	for i, listed := range []bool{true, true, false, false} {
+		require.Equal(t, listed, l[i].Body != nil)
+		require.Equal(t, !listed, *l[i].Clipped)
+	}
+	assert.Len(t, *l[0].Body, receiver.MaxBody)
+	require.Nil(t, b.list("").Deliveries[0].Clipped)
+}
+
 func TestHostileBodiesAreShownAsText(t *testing.T) {
 	const script = `<script>alert(1)</script><img src=x onerror=alert(1)>`
 	quoted, err := json.Marshal(map[string]any{"reference": "<b>x</b>", "a": script})
