@@ -42,3 +42,15 @@ func TestWebhookLinksTheFailuresThatItCounts(t *testing.T) {
 	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/webhooks/3/")
 	require.Contains(t, page, "deliveries/?state=failed&amp;webhook=3&amp;of=failed&amp;when=24h")
 }
+
+func TestPauseExplainsMissedOrdersOfTheLastWebhook(t *testing.T) {
+	const missed = "You can send missed orders of the same day"
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	_, page := getPage(t, client, base+shell.Root+"b/7/webhooks/3/")
+	require.Contains(t, page, missed)
+	f.endpoints[0].OthersActive = true
+	_, page = getPage(t, client, base+shell.Root+"b/7/webhooks/3/")
+	require.NotContains(t, page, missed)
+}

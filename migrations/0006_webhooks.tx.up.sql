@@ -25,6 +25,7 @@ CREATE TABLE webhooks (
     previous_secret_2            bytea,                    -- sealed; null: none
     previous_secret_2_expires_at timestamptz,
     disabled_reason              text NOT NULL DEFAULT '', -- why the hub disabled it; '' if it did not
+    disabled_at                  timestamptz,              -- since when it is not active; null: it is active
     version                      bigint NOT NULL DEFAULT 1, -- counts the changes
     created_at                   timestamptz NOT NULL,
     updated_at                   timestamptz NOT NULL,

@@ -93,10 +93,14 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 func TestWebhookStateIsExplained(t *testing.T) {
 	requireExplainedWebhooks(t, map[string]explainedWebhook{
 		"gone": {console.Endpoint{DisabledReason: "the server responded with 410 Gone", Held: 2},
-			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries."},
+			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries. Resume it when the receiver wants events again. Waiting " +
+				"deliveries are then sent. It gets no event of the time since then"},
 		"paused, with deliveries waiting": {console.Endpoint{Held: console.MaxCount}, ui.Held,
-			"is paused. Waiting: more than 9\u202f999 event deliveries.", "Resume it"},
-		"paused": {console.Endpoint{}, ui.Held, "is paused, so its events are not sent", "Resume it"},
+			"is paused. Waiting: more than 9\u202f999 event deliveries.",
+			"Resume it to send them and new events. It gets no event of the time since then"},
+		"paused": {console.Endpoint{DisabledAt: since}, ui.Held, "is paused, so its events are not sent",
+			"Resume it to send new events. It gets no event of the time since 21 Nov 09:30 UTC, not even after you " +
+				"resume it."},
 		"unused": {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
 		"unused since its change": {console.Endpoint{Active: true, FailedDeliveries: 2}, ui.Warn, "not been used",
 			"Failed in the last 24 hours: 2 event deliveries."},

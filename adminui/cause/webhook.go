@@ -35,12 +35,13 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	switch {
 	case !e.Active && e.DisabledReason != "":
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name),
-			Detail: strings.TrimSpace(heldText(e) + " " + text.RemedyGone)}
+			Detail: ui.JoinNonEmpty(" ", heldText(e), text.RemedyGone, missedText(e, zone))}
 	case !e.Active && e.Held > 0:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveryCount(e.Held)),
-			Detail: text.RemedyPaused}
+			Detail: text.RemedyHeld + " " + missedText(e, zone)}
 	case !e.Active:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.RemedyPaused}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name),
+			Detail: text.RemedyPaused + " " + missedText(e, zone)}
 	case !h.FailingSince.IsZero():
 		return failingCause(e, name, now, zone)
 	case h.SucceededAt.IsZero() && e.FailedDeliveries > 0:
@@ -56,6 +57,14 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	default:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseWorks, name), Detail: pendingText(e)}
 	}
+}
+
+// missedText says which events a paused or disabled webhook never gets.
+func missedText(e console.Endpoint, zone *time.Location) string {
+	if e.DisabledAt.IsZero() {
+		return text.EventsMissed
+	}
+	return fmt.Sprintf(text.EventsMissedAt, formatTime(e.DisabledAt, zone))
 }
 
 // staleFailureAge is the time without attempts after which a failure report mentions it.

@@ -130,7 +130,10 @@ const (
 		"the event afterwards."
 	RemedyRedirect = "Change the URL of the webhook to the new one. The last attempt shows it."
 	RemedyGone     = "Resume it when the receiver wants events again. Waiting deliveries are then sent."
-	RemedyPaused   = "Resume it to send them."
+	RemedyPaused   = "Resume it to send new events."
+	RemedyHeld     = "Resume it to send them and new events."
+	EventsMissed   = "It gets no event of the time since then, not even after you resume it."
+	EventsMissedAt = "It gets no event of the time since %s, not even after you resume it."
 )
 
 // StatusWords are the meanings of frequent HTTP statuses.

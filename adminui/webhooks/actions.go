@@ -37,7 +37,7 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	}
 	header := headerButton(e, here)
 	pause := fmt.Sprintf(text.PauseSay, cause.CappedCount(e.Waiting+e.Held, text.OneWaitsPaused, text.WaitPaused_))
-	if e.EventType == core.OrderPlaced {
+	if e.EventType == core.OrderPlaced && !e.OthersActive {
 		pause += " " + text.PauseOrders
 	}
 	if !e.Active {

@@ -19,6 +19,7 @@ type Endpoint struct {
 	URL              string
 	Active           bool
 	DisabledReason   string    // why the hub disabled it
+	DisabledAt       time.Time // since when it is not active; zero: it is active
 	Units            string    // minutes or seconds, of the retry schedule
 	EventHeader      string    // a further header with the event type; "": none
 	EventValue       string    // of its value: name or number
@@ -35,6 +36,7 @@ type Endpoint struct {
 	FailedDeliveries int // that failed in the last 24 hours; at most MaxCount
 	// last success of another webhook of the business on the same host and port; zero: never
 	ServerSucceededAt time.Time
+	OthersActive      bool // another active webhook receives the same events
 }
 
 // Health is the health of a webhook by its latest attempts.

@@ -7,6 +7,7 @@ SELECT
     webhook.url,
     webhook.active,
     webhook.disabled_reason,
+    webhook.disabled_at,
     webhook.retrial_interval_units,
     webhook.event_type_header,
     webhook.event_type_header_value,
@@ -27,6 +28,14 @@ SELECT
     queued.waiting,
     failed.failed_deliveries,
     server.server_succeeded_at,
+    EXISTS (
+        SELECT
+        FROM webhooks other
+        WHERE other.business_id = webhook.business_id
+            AND other.event_type = webhook.event_type
+            AND other.active
+            AND other.id <> webhook.id
+    ) AS others_active,
     coalesce(counts.succeeded, 0) AS succeeded,
     coalesce(counts.failed, 0) AS failed,
     coalesce(counts.total_us, 0) AS total_us,

@@ -199,9 +199,10 @@ func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID,
 func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
 	d := r.Delivery
 	result, err := tx.ExecContext(ctx,
-		`UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
-		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, q.db.Clock().Now(), d.Business,
-		d.WebhookID, d.Version)
+		`UPDATE webhooks SET active = false, disabled_reason = ?0, disabled_at = ?1, updated_at = ?1,
+			version = version + 1
+		WHERE business_id = ?2 AND id = ?3 AND active AND version = ?4`, r.Attempt.Error, q.db.Clock().Now(),
+		d.Business, d.WebhookID, d.Version)
 	if err != nil {
 		return fmt.Errorf("disabling webhook %d: %w", d.WebhookID, err)
 	}

@@ -307,3 +307,37 @@ func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
 	require.Equal(t, c.clock.Now(), one.Health.FailingSince.UTC())
 	require.Equal(t, "nothing answers", one.Health.Error)
 }
+
+func TestConsoleShowsSinceWhenAWebhookIsPaused(t *testing.T) {
+	c := newDeliveryHarness(t)
+	read, store := consoleview.New(c.db), webhooksdb.New(c.db)
+	first := c.clock.Now()
+	endpoint := func() console.Endpoint {
+		one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+		require.NoError(t, err)
+		return one
+	}
+	change := func(decide func(*webhook.Subscription)) {
+		require.NoError(t, store.Change(t.Context(), c.business, "test", c.sub.ID,
+			func(s *webhook.Subscription) error {
+				s.UpdatedAt = c.clock.Now()
+				decide(s)
+				return nil
+			}))
+	}
+	require.Zero(t, endpoint().DisabledAt)
+	change(func(s *webhook.Subscription) { s.Active = false })
+	c.clock.Advance(time.Hour)
+	change(func(s *webhook.Subscription) { s.Headers = map[string]string{"X-Key": "1"} })
+	require.WithinDuration(t, first, endpoint().DisabledAt, time.Millisecond)
+	change(func(s *webhook.Subscription) { s.Active = true })
+	require.Zero(t, endpoint().DisabledAt)
+
+	require.False(t, endpoint().OthersActive)
+	other := hubtest.Subscribe(t, c.db, c.business, c.sub.EventType, "https://pos.example/second")
+	require.True(t, endpoint().OthersActive)
+	pgtest.Exec(t, c.db, `UPDATE webhooks SET active = false WHERE id = ?`, other.ID)
+	require.False(t, endpoint().OthersActive)
+	hubtest.Subscribe(t, c.db, c.business, core.RiderStatusUpdate, "https://pos.example/second")
+	require.False(t, endpoint().OthersActive)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
@@ -158,6 +159,9 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, off.Active)
 	require.Contains(t, off.DisabledReason, "410")
+	shown, err := consoleview.New(db).Endpoint(ctx, tenant.ID, sub.ID)
+	require.NoError(t, err)
+	require.WithinDuration(t, clock.Now(), shown.DisabledAt, time.Millisecond)
 
 	publish(t, db, tenant.ID, "", `{"nothing new":"the webhook is switched off"}`)
 	clock.Advance(2 * time.Second)

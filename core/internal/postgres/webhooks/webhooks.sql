@@ -10,6 +10,7 @@ INSERT INTO webhooks (
     event_type_header,
     event_type_header_value,
     secret,
+    disabled_at,
     created_at,
     updated_at
 )
@@ -24,6 +25,7 @@ VALUES (
     ?event_header,
     ?event_value,
     ?secret,
+    CASE WHEN NOT ?active THEN ?created_at::timestamptz END,
     ?created_at,
     ?updated_at
 )
@@ -41,6 +43,7 @@ SET
     event_type_header = ?event_header,
     event_type_header_value = ?event_value,
     disabled_reason = ?disabled_reason,
+    disabled_at = CASE WHEN NOT ?active THEN coalesce(disabled_at, ?updated_at) END,
     updated_at = ?updated_at,
     version = version + 1
 WHERE business_id = ?business AND id = ?id
