@@ -33,10 +33,18 @@ func callCauses(calls []console.Call, zone *time.Location) (causes []ui.Cause) {
 
 // callRemedy returns the next step for a failed call.
 func callRemedy(c console.Call) string {
-	if authPattern.MatchString(c.Message) {
+	if authPattern.MatchString(callMessage(c)) {
 		return fmt.Sprintf(text.RemedyCallLogin, c.Platform)
 	}
 	return fmt.Sprintf(text.RemedyCallFailed, c.Platform)
+}
+
+// callMessage returns the message of a call, with the status of the response that it is about.
+func callMessage(c console.Call) string {
+	if n := len(c.Attempts); n > 0 && c.Attempts[n-1].Error == c.Message {
+		return withStatus(c.Message, c.Attempts[n-1].Status)
+	}
+	return c.Message
 }
 
 // CallTitle names a call, its value and its platform.
@@ -127,7 +135,7 @@ func Call(c console.Call, zone *time.Location) ui.Cause {
 		}
 		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, c.Message, zone))}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, callMessage(c), zone))}
 	case relay.Skipped:
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, LocalTimes(c.Message, zone))}
 	case relay.Pending:
@@ -137,7 +145,7 @@ func Call(c console.Call, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Held, Text: text.CallEarlier, Detail: text.RemedyEarlier}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message, zone))}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, callMessage(c), zone))}
 	}
 	return ui.Cause{State: ui.Wait, Text: text.CallWaiting}
 }

@@ -3,6 +3,7 @@ package cause
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -95,6 +96,17 @@ var callTexts = map[relay.Kind][2]string{
 	relay.InboundFetch: {text.OneFetch, text.Fetches_},
 }
 
+// CallMessage returns the message of the last failed call, with the status of the response.
+func CallMessage(r console.FailedCalls) string { return withStatus(r.Message, r.Status) }
+
+// withStatus adds the status of a response to a plugin's message about it, which may lack it.
+func withStatus(message string, status int) string {
+	if status < http.StatusBadRequest || statusPattern.MatchString(message) {
+		return message
+	}
+	return fmt.Sprintf(text.PlatformResponded, status, message)
+}
+
 // FailedCalls reports calls that failed at a platform. plugin is nil if it is unknown to all hubs.
 func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
 	counts := make([]string, len(r.Kinds))
@@ -105,11 +117,12 @@ func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Locat
 		}
 		counts[i] = ui.Count(kind.Count, words[0], words[1])
 	}
+	message := CallMessage(r)
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), Moment(r.At, zone),
-			PlatformMessage(r.Platform, r.Message, zone))}
+			PlatformMessage(r.Platform, message, zone))}
 	if plugin != nil {
-		c.Detail = SettingsRemedy(plugin.About, r.Message)
+		c.Detail = SettingsRemedy(plugin.About, message)
 	}
 	c.Detail = cmp.Or(c.Detail, fmt.Sprintf(text.RemedyCallFailed, r.Platform))
 	return c

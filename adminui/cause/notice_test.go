@@ -42,7 +42,11 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			"tasty did not accept some updates in the last 24 hours: 16 order statuses, 1 order acknowledgement, 2 " +
 				"calls of kind dance. The last failed on 21 Nov at 09:30 UTC: tasty rejected the login (401).",
 			"the secret api_key"},
-		{FailedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 500"},
+		{FailedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "who are you?", Status: 401},
+			&console.Plugin{About: console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}}, time.UTC),
+			ui.Err, "tasty rejected the login (401: who are you?).", "the secret api_key"},
+		{FailedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 500",
+			Status: 500},
 			nil, time.UTC), ui.Err, "tasty did not accept", "Ask the operator of the hub."},
 		{PartlyFailedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
 			"Menu (master catalogue)"), ui.Warn,

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -177,6 +178,10 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 			ui.Err},
 		"order status rejected": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
 			[]string{"Order status \"Dispatched\" to tasty-eats. Failed, and not retried: no"}, ui.Err},
+		"login rejected, in the words of the plugin": {orderWith(func(o *OrderFacts) {
+			call("order_status", "failed", `{"status":"Dispatched"}`, "who are you?")(o)
+			o.Calls[0].Attempts = []console.CallAttempt{{Attempt: relay.Attempt{Status: 401, Error: "who are you?"}}}
+		}), 0, []string{"tasty-eats rejected the login (401: who are you?)", "the right login of the hub"}, ui.Err},
 		"call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
 			ui.Err},
 		"skipped call is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not needed")), 0, nil,

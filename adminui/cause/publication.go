@@ -84,7 +84,7 @@ func MissingCount(errors []publish.Problem) string {
 func SettingsRemedy(about console.PluginAbout, message string) string {
 	var words []string
 	if authPattern.MatchString(message) {
-		for _, s := range about.Secrets {
+		for _, s := range loginSecrets(about) {
 			words = append(words, fmt.Sprintf(text.TheSecret, s.Name))
 		}
 	} else if addressPattern.MatchString(message) {
@@ -96,6 +96,18 @@ func SettingsRemedy(about console.PluginAbout, message string) string {
 		return ""
 	}
 	return fmt.Sprintf(text.RemedyRejectedMenu, Join(words))
+}
+
+// loginSecrets returns the secrets of calls to a platform: not those that authenticate its requests, unless no other
+// exists.
+func loginSecrets(about console.PluginAbout) []console.PluginSecret {
+	outgoing := slices.DeleteFunc(slices.Clone(about.Secrets), func(s console.PluginSecret) bool {
+		return slices.ContainsFunc(about.Inbound, func(in console.PluginInbound) bool { return in.Secret == s.Name })
+	})
+	if len(outgoing) == 0 {
+		return about.Secrets
+	}
+	return outgoing
 }
 
 // authPattern matches errors about secrets, and addressPattern errors about URLs.

@@ -10,7 +10,8 @@ import (
 )
 
 func TestRejectionSuggestsARemedy(t *testing.T) {
-	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
+	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}, {Name: "webhook_secret"}},
+		Inbound:   []console.PluginInbound{{Kind: "orders", Secret: "webhook_secret"}, {Kind: "stock"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
 		"the aggregator responded with 401 Unauthorized": "Ask the support of the platform for the " +
@@ -32,6 +33,9 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		require.Equal(t, want, SettingsRemedy(about, message), message)
 	}
 	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
+	shared := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "token"}},
+		Inbound: []console.PluginInbound{{Kind: "orders", Secret: "token"}}}
+	require.Contains(t, SettingsRemedy(shared, "unknown partner key"), "the secret token")
 	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about}, time.UTC)
 	require.Contains(t, cause.Text, "tasty has not accepted the latest menu of 12 stores: unknown partner key")

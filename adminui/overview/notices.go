@@ -91,7 +91,8 @@ func (n *notices) addPlatforms(found console.Notices) {
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{link(r.Business, failedCalls+url.QueryEscape(r.Platform), text.ActSeeCalls)}
-		if plugin := n.plugins[r.ServedBy]; plugin != nil && cause.SettingsRemedy(plugin.About, r.Message) != "" {
+		if plugin := n.plugins[r.ServedBy]; plugin != nil &&
+			cause.SettingsRemedy(plugin.About, cause.CallMessage(r)) != "" {
 			links = append(links, settingsLink(r.Business, r.Platform))
 		} else if r.Orders {
 			links = append(links, ordersLink(r.Business, orders.CallFailed+"&platform="+url.QueryEscape(r.Platform)))

@@ -152,6 +152,7 @@ const (
 	PlatformMenu        = "%s rejected the menu (%s)"
 	PlatformContent     = "%s rejected the content (%s)"
 	PlatformStatus      = "%s responded with error %s"
+	PlatformResponded   = "the aggregator responded with %d: %s" // as the hub words it
 	PluginNotRunning    = "its plugin %[2]s is not running"
 )
 

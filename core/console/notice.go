@@ -30,6 +30,7 @@ type FailedCalls struct {
 	Orders   bool        // they include orders of the hub
 	At       time.Time   // of the last
 	Message  string      // of the last
+	Status   int         // of the response that the message is about; 0: none
 }
 
 // CallCount is the number of calls of a kind (relay.Kind), at most MaxCount.

@@ -52,7 +52,7 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 		var call console.FailedCalls
 		var count console.CallCount
 		if err := rows.Scan(&call.Business, &call.Platform, &call.ServedBy, &count.Kind, &count.Count, &call.Orders,
-			&call.At, &call.Message); err != nil {
+			&call.At, &call.Message, &call.Status); err != nil {
 			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 		}
 		if last := len(list) - 1; last < 0 || list[last].Business != call.Business ||

@@ -149,16 +149,8 @@ SELECT
     failed.count,
     failed.orders,
     failed.at,
-    (
-        SELECT message
-        FROM calls
-        WHERE calls.business_id = failed.business
-            AND calls.state = 'failed'
-            AND calls.finished_at = failed.at
-            AND calls.platform = failed.platform
-            AND calls.kind = failed.kind
-        LIMIT 1
-    )
+    last.message,
+    coalesce(attempt.status, 0)
 FROM (
     SELECT
         business.id AS business,
@@ -178,6 +170,26 @@ FROM (
     GROUP BY 1, 2, 3
 ) failed
 LEFT JOIN platforms platform ON platform.business_id = failed.business AND platform.name = failed.platform
+CROSS JOIN LATERAL (
+    SELECT id, message
+    FROM calls
+    WHERE calls.business_id = failed.business
+        AND calls.state = 'failed'
+        AND calls.finished_at = failed.at
+        AND calls.platform = failed.platform
+        AND calls.kind = failed.kind
+    LIMIT 1
+) last
+-- The attempt whose response the message is about.
+LEFT JOIN LATERAL (
+    SELECT status
+    FROM call_attempts
+    WHERE call_attempts.business_id = failed.business
+        AND call_attempts.call_id = last.id
+        AND call_attempts.error = last.message
+    ORDER BY n DESC
+    LIMIT 1
+) attempt ON true
 ORDER BY max(failed.at) OVER (PARTITION BY failed.business, failed.platform) DESC, 1, 2, failed.count DESC, failed.kind
 
 -- name: jobs_with_failures

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -44,6 +45,14 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	call(k.business, ended{"order_acknowledge", "done", "", two.Order.Details.ID}, time.Minute)
 	call(otherBusiness.business, ended{"store_action", "failed", "not yours", 0}, time.Second)
 
+	for n, status := range []int{500, 401} {
+		pgtest.Exec(t, db,
+			`INSERT INTO call_attempts (business_id, call_id, order_id, n, started_at, method, url, request_headers,
+				status, error_class, error, response_headers, response_body, total_us)
+			SELECT business_id, id, order_id, ?, finished_at, '', '', '', ?, 'refused', message, '', '', 1
+			FROM calls WHERE message IN ('the last', 'the first')`, n+1, status)
+	}
+
 	day := clock.Now().Add(-24 * time.Hour)
 	failedCalls := func(business core.BusinessID) []console.FailedCalls {
 		notices, err := read.Notices(t.Context(), []core.BusinessID{business}, day)
@@ -55,7 +64,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		return notices.Calls
 	}
 	require.Equal(t, []console.FailedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByMerchant,
-		Orders: true, Message: "the last",
+		Orders: true, Message: "the last", Status: http.StatusUnauthorized,
 		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
 		failedCalls(k.business))
 	require.Equal(t, []console.FailedCalls{{Business: otherBusiness.business, Platform: "web",
