@@ -73,8 +73,12 @@ func (o OrderFacts) repeatCause(r console.OrderRepeat, zone *time.Location) ui.C
 	}) {
 		kept = text.SentAgainDelivered
 	}
-	c := ui.Cause{State: ui.Warn, Detail: fmt.Sprintf(text.RemedySentAgain, r.Differences),
-		Text: fmt.Sprintf(text.CauseSentAgain, Moment(r.Last, zone), ActorName(r.Actor), kept)}
+	asked := text.PlatformSupport
+	if strings.HasPrefix(r.Actor, "key:") && r.Actor == o.PlacedBy() {
+		asked = text.ChannelDeveloper
+	}
+	c := ui.Cause{State: ui.Warn, Detail: fmt.Sprintf(text.RemedySentAgain, asked, r.Differences),
+		Text: fmt.Sprintf(text.CauseSentAgain, Moment(r.Last, zone), RepeatActor(r, o.PlacedBy()), kept)}
 	if o.State == order.Completed || o.State == order.Cancelled {
 		c.State = ui.Neutral
 	}
@@ -91,7 +95,7 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 		Detail: ui.JoinNonEmpty(" ", StepItems(last, o.Titles), StepReason(last), StepMessage(last))}
 	if last.Actor != "" {
 		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, Moment(time.UnixMilli(last.At), zone),
-			StepActor(last, o.placedBy()))
+			StepActor(last, o.PlacedBy()))
 	}
 	if n := len(o.Rides); n > 0 && RiderStateLabel(o.State, o.Rides[n-1].Status) == "" {
 		if o.State == order.Completed {
@@ -105,8 +109,8 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	return c
 }
 
-// placedBy returns the actor that placed the order.
-func (o OrderFacts) placedBy() string {
+// PlacedBy returns the actor that placed the order.
+func (o OrderFacts) PlacedBy() string {
 	if len(o.History) == 0 {
 		return ""
 	}
@@ -205,6 +209,11 @@ func StepActor(s order.Step, placedBy string) string {
 		return fmt.Sprintf(text.WhoCustomer, platform)
 	}
 	return ActorName(s.Actor)
+}
+
+// RepeatActor describes who repeated an order, which placedBy had placed.
+func RepeatActor(r console.OrderRepeat, placedBy string) string {
+	return StepActor(order.Step{State: order.Placed, Actor: r.Actor}, placedBy)
 }
 
 // OrderColour returns the badge colour of an order state.

@@ -163,6 +163,21 @@ func TestRepeatOfAnOrderIsExplained(t *testing.T) {
 	}
 }
 
+func TestRepeatNamesWhoPlacedTheOrder(t *testing.T) {
+	repeat := func(placedBy, actor string) ui.Cause {
+		causes := Order(orderWith(func(o *OrderFacts) {
+			o.History[0].Actor, o.Repeats = placedBy, []console.OrderRepeat{{Last: since, Actor: actor}}
+		}), since, time.UTC)
+		return causes[len(causes)-1]
+	}
+	own := repeat("key:shop", "key:shop")
+	require.Contains(t, own.Text, `by the website or app (API key "shop")`)
+	require.Contains(t, own.Detail, "Ask the developer of the website or app which one")
+	aggregator := repeat("platform:tasty", "platform:tasty")
+	require.Contains(t, aggregator.Text, "by the platform tasty")
+	require.Contains(t, aggregator.Detail, "Ask the support of the platform which one")
+}
+
 func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"rider status rejected": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,

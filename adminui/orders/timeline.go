@@ -61,17 +61,17 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts, repeate
 	for _, call := range o.Calls {
 		line.AddCall(call)
 	}
-	addRepeats(line, o.Repeats)
+	addRepeats(line, o)
 	addFollowUps(line, o.FollowUps)
 	addRevisions(line, o.Revisions, v.Business.Currency)
 	return line
 }
 
 // addRepeats adds to the timeline when the order was repeated with other content.
-func addRepeats(line *timeline.Timeline, repeats []console.OrderRepeat) {
-	for _, r := range repeats {
+func addRepeats(line *timeline.Timeline, o cause.OrderFacts) {
+	for _, r := range o.Repeats {
 		entry := timeline.Entry{State: ui.Warn, Title: text.SentAgain, Note: r.Differences,
-			Words: fmt.Sprintf(text.SentAgainWords, cause.ActorName(r.Actor))}
+			Words: fmt.Sprintf(text.SentAgainWords, cause.RepeatActor(r, o.PlacedBy()))}
 		if r.Times > 1 {
 			entry.Note = fmt.Sprintf(text.SentAgainTimes, r.Differences, ui.Number(r.Times))
 		}
