@@ -119,7 +119,11 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 				State: webhook.Failed, Attempts: 6}
 		}), 0,
 			[]string{"The order is Completed, so the POS probably has it. This server has not confirmed it: " +
-				"https://a.example", "no action is needed", "Failed after 6"}, ui.Warn},
+				"https://a.example", "needs nothing more", "Failed after 6"}, ui.Warn},
+		"delivery failed, but the kitchen works on it": {orderWith(func(o *OrderFacts) {
+			o.State, o.History = order.Acknowledged, append(o.History, order.Step{State: order.Acknowledged})
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Failed, Attempts: 6}
+		}), 0, []string{"so the POS probably has it", "no action is needed. Failed after 6"}, ui.Warn},
 		"delivery failed, and cancelled": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
@@ -132,6 +136,33 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
 		}), time.Hour, nil, ui.Run},
 	})
+}
+
+func TestSeveralServersWithoutTheOrderShareAHeading(t *testing.T) {
+	failed := func(n int64) webhook.DeliveryRecord {
+		return webhook.DeliveryRecord{EventType: core.OrderPlaced, WebhookID: n, URL: "https://pos.example",
+			State: webhook.Failed, Attempts: 6, LastError: "no response"}
+	}
+	held := failed(3)
+	held.State, held.HeldReason, held.LastError = webhook.Held, webhook.WebhookPaused, ""
+	o := orderWith(func(o *OrderFacts) { o.Deliveries = append(o.Deliveries, failed(2), held) })
+	causes := Order(o, since, time.UTC)
+	require.Equal(t, []ui.Cause{{State: ui.Err, Text: "Servers that have confirmed the order: 1 of 3. Not confirmed: 2."},
+		{State: ui.Err, Text: "Not confirmed by https://pos.example", Detail: "Failed after 6 attempts: no response."},
+		{State: ui.Held, Text: "Not confirmed by https://pos.example",
+			Detail: "Waiting: the webhook is paused. It is sent when the webhook is resumed."}}, causes[1:])
+
+	o.State = order.Acknowledged
+	heading := Order(o, since, time.UTC)[1]
+	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The order is Acknowledged. Servers that have confirmed the " +
+		"order: 1 of 3. Not confirmed: 2.", Detail: "Ask whether the kitchen has the order. If it has, no action is needed."},
+		heading)
+	o.ResendButton = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{} }
+	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "If not, resend it.")
+	o.State = order.Cancelled
+	causes = Order(o, since, time.UTC)
+	require.Contains(t, causes[1].Detail, "needs nothing more")
+	require.Nil(t, causes[2].Button)
 }
 
 func TestRepeatOfAnOrderIsExplained(t *testing.T) {
