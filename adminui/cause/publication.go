@@ -148,6 +148,8 @@ func explainMessage(platform, message, invalid string) string {
 		words = text.PlatformLogin
 	case "422":
 		words = invalid
+	case "429":
+		words = text.PlatformOverloaded
 	case "502", "503", "504":
 		words = text.PlatformUnavailable
 	}
@@ -208,8 +210,15 @@ func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin, zone *time.L
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
-	if c.Detail == "" {
-		c.Detail = fmt.Sprintf(text.RemedyMenuRejected, r.Platform)
-	}
+	c.Detail = cmp.Or(c.Detail, FailedMenuRemedy(r.Platform, r.Message))
 	return c
+}
+
+// FailedMenuRemedy returns what to do about a menu that failed at a platform, with the message of the publication.
+func FailedMenuRemedy(platform, message string) string {
+	match := statusPattern.FindStringSubmatch(message)
+	if match != nil && (match[2] == "429" || match[2][0] == '5') {
+		return fmt.Sprintf(text.RemedyMenuBusy, platform)
+	}
+	return fmt.Sprintf(text.RemedyMenuRejected, platform)
 }

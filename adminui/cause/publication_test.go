@@ -40,8 +40,14 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		&console.Plugin{About: about}, time.UTC)
 	require.Contains(t, cause.Text, "tasty has not accepted the latest menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
-	require.Contains(t, RejectedMenus(console.RejectedMenus{Platform: "tasty"}, nil, time.UTC).Detail,
-		"ask its support what to correct")
+	for message, want := range map[string]string{"": "ask its support what to correct",
+		"the aggregator responded with 422: no photo": "ask its support what to correct",
+		"the aggregator responded with 429: slower":   "Nothing is wrong with the menu: tasty could not process it.",
+		"the aggregator responded with 500":           "Use Publish now",
+	} {
+		rejected := console.RejectedMenus{Platform: "tasty", Message: message}
+		require.Contains(t, RejectedMenus(rejected, &console.Plugin{About: about}, time.UTC).Detail, want, message)
+	}
 }
 
 func TestStatusOfAPlatformIsExplained(t *testing.T) {
@@ -50,6 +56,7 @@ func TestStatusOfAPlatformIsExplained(t *testing.T) {
 		"the aggregator responded with 422":              "tasty rejected the menu (422)",
 		"the aggregator responded with 503 Service Unavailable": "tasty cannot accept it now (503 Service " +
 			"Unavailable)",
+		"the aggregator responded with 429: slower":     "tasty received too many requests (429: slower)",
 		"the aggregator responded with 400 Bad Request": "tasty responded with error 400 Bad Request",
 		"plugin aggregator-a is not running":            "its plugin aggregator-a is not running",
 		"photo required":                                "photo required",

@@ -148,7 +148,7 @@ func menuRemedy(vis visibility) (remedy string, atSettings bool) {
 		return remedy, true
 	}
 	if published.State == publish.Failed {
-		return fmt.Sprintf(text.RemedyMenuRejected, vis.platform.Name), false
+		return cause.FailedMenuRemedy(vis.platform.Name, published.Message), false
 	}
 	return fmt.Sprintf(text.RemedyMenuWaits, vis.platform.Name), false
 }

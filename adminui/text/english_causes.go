@@ -99,7 +99,9 @@ const (
 	RemedyRejectedMenu = "Ask the support of the platform for the right value of %s. Then enter it in the " +
 		"platform settings of this console: the hub then publishes the menus automatically."
 	RemedyMenuWaits    = "The hub retries automatically. If it lasts, ask the support of %s."
-	RemedyMenuRejected = "The message in brackets is from %s: ask its support what to correct. Then use " +
+	RemedyMenuRejected = "The message is from %s: ask its support what to correct. Then use Publish now on the page " +
+		"of the store."
+	RemedyMenuBusy = "Nothing is wrong with the menu: %s could not process it. The hub does not retry it anymore. Use " +
 		"Publish now on the page of the store."
 	ActSeeSettings     = "View platform settings"
 	ActSeeItem         = "View item"

@@ -151,6 +151,7 @@ const (
 	PlatformLogin       = "%s rejected the login (%s)"
 	PlatformMenu        = "%s rejected the menu (%s)"
 	PlatformContent     = "%s rejected the content (%s)"
+	PlatformOverloaded  = "%s received too many requests (%s)"
 	PlatformStatus      = "%s responded with error %s"
 	PlatformResponded   = "the aggregator responded with %d: %s" // as the hub words it
 	PluginNotRunning    = "its plugin %[2]s is not running"
