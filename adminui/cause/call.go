@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,16 +18,25 @@ import (
 const maxFailedCalls = 3
 
 // callCauses explains calls that the aggregator did not receive or accept, latest first.
-func callCauses(calls []console.Call, zone *time.Location) (causes []ui.Cause) {
-	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
-		c := Call(calls[i], zone)
-		if c.State == ui.Err || c.State == ui.Warn {
-			c.Text = CallTitle(calls[i]) + ". " + c.Text
-			if c.State == ui.Err {
-				c.Detail = callRemedy(calls[i])
-			}
-			causes = append(causes, c)
+func (o OrderFacts) callCauses(zone *time.Location) (causes []ui.Cause) {
+	for _, call := range slices.Backward(o.Calls) {
+		c := Call(call, zone)
+		if c.State != ui.Err && c.State != ui.Warn || len(causes) == maxFailedCalls {
+			continue
 		}
+		c.Text = CallTitle(call) + ". " + c.Text
+		if c.State == ui.Err {
+			c.Detail = callRemedy(call)
+		}
+		if match := pluginPattern.FindStringSubmatch(call.Message); match != nil {
+			if c.State == ui.Warn {
+				c.Detail = text.RemedyCallPlugin
+			}
+			if o.PluginLink != nil {
+				c.Link = o.PluginLink(match[1])
+			}
+		}
+		causes = append(causes, c)
 	}
 	return causes
 }

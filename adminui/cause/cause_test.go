@@ -85,7 +85,7 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 		"broken": {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response",
 			"crashes"},
 		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
-		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Change the URL"},
+		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Ask the developer of the POS to change the URL"},
 		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
 	})
 }
@@ -184,7 +184,8 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 			"Failed after 1 attempt: 410", "resend it"},
 		{webhook.DeliveryRecord{State: webhook.Held, HeldReason: webhook.WebhookPaused, LastError: "503"},
 			ui.Held, "Waiting: the webhook is paused.", "The latest attempt failed: 503."},
-		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Wait, "Pending: the first attempt", ""},
+		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Wait, "Pending: the first attempt",
+			"responds slowly or not at all. The page of the webhook"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
 			LastClass: webhook.Status}, ui.Warn,
 			"Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The previous attempt failed: 503", ""},
@@ -192,7 +193,7 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 			LastClass: webhook.ConnectionBroken},
 			ui.Warn, "attempt 3 of 6", "with the same id (webhook-id)"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, AttemptsBeforeRestart: 6}, ui.Wait,
-			"Resent. Pending: the first attempt is due.", ""},
+			"Resent. Pending: the first attempt is due.", "If it stays pending"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since},
 			ui.Warn,
 			"Resent. Pending: attempt 4 of 6 follows", ""},

@@ -35,6 +35,8 @@ type OrderFacts struct {
 	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
 	DeliveryLink func(webhook.DeliveryRecord) ui.Link
 	ResendButton func(webhook.DeliveryRecord) *ui.Button
+	// PluginLink links a plugin; nil: no link.
+	PluginLink func(id string) ui.Link
 	// NotifyButton sends an order that no webhook received to the current ones; nil: not possible.
 	NotifyButton *ui.Button
 }
@@ -56,7 +58,7 @@ func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 	for _, r := range o.Repeats {
 		causes = append(causes, o.repeatCause(r, zone))
 	}
-	causes = append(causes, callCauses(o.Calls, zone)...)
+	causes = append(causes, o.callCauses(zone)...)
 	if n := len(o.Flags); n > 0 {
 		causes = append(causes, ui.Cause{State: ui.Warn,
 			Text:   fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)),

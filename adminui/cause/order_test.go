@@ -218,6 +218,10 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 			ui.Err},
 		"plugin down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
 			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
+		"plugin stopped": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
+			"planning the call failed: plugin tasty is unavailable: it is quarantined (plugin_unavailable)")), 0,
+			[]string{"Failed, and will be retried: its plugin tasty is not running", "when the plugin runs again, for " +
+				"up to a day"}, ui.Warn},
 		"action rejected": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
 			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats. Failed, and not retried: unknown " +
 			"order"},
@@ -234,6 +238,12 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 			ui.Run},
 		"done call is no problem": {orderWith(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
 	})
+}
+
+func TestCallOfAStoppedPluginLinksThePlugin(t *testing.T) {
+	o := orderWith(call("order_status", "waiting", `{}`, "plugin tasty is not running"))
+	o.PluginLink = func(id string) ui.Link { return ui.Link{Href: "plugins/" + id} }
+	require.Equal(t, "plugins/tasty", Order(o, since, time.UTC)[1].Link.Href)
 }
 
 func TestFailedOrderDeliveryOffersAResend(t *testing.T) {

@@ -68,11 +68,12 @@ func Problem(p console.Problem, zone *time.Location) ui.Cause {
 	if history := problemHistory(p, zone); history != "" {
 		details = append(details, history)
 	}
-	if p.State != console.ProblemResolved {
-		details = append(details, problemRemedy(p))
-		if p.Failed > 0 {
-			details = append(details, text.ProblemResendWhen)
-		}
+	switch {
+	case p.State == console.ProblemResolved:
+	case p.Failed > 0:
+		details = append(details, problemRemedy(p), text.ProblemResendWhen)
+	default:
+		state, details = ui.Warn, append(details, text.ProblemResolve)
 	}
 	return ui.Cause{State: state, Text: ProblemTitle(p) + ".", Detail: strings.Join(details, " ")}
 }

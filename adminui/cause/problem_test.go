@@ -43,6 +43,8 @@ func TestProblemIsExplainedByItsState(t *testing.T) {
 			"sam@a.example acknowledged this on 21 Nov at 09:30 UTC."},
 		"resolved": {func(p *console.Problem) { p.State, p.Failed = console.ProblemResolved, 0 }, ui.OK,
 			"Nothing is left to resend. sam@a.example resolved this on 21 Nov at 09:30 UTC."},
+		"nothing is left": {func(p *console.Problem) { p.ChangedBy, p.Failed = "", 0 }, ui.Warn,
+			"Nothing is left to resend. Resolve it if its cause is fixed."},
 		"failed again": {func(p *console.Problem) { p.ReopenedAt = since.Add(time.Hour) }, ui.Err,
 			"It failed again on 21 Nov at 10:30 UTC, after sam@a.example had resolved it on 21 Nov at 09:30 UTC."},
 		"reopened by a user": {func(p *console.Problem) { p.ReopenedAt = since.Add(-time.Hour) }, ui.Err,

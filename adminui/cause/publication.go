@@ -120,7 +120,8 @@ var (
 // statusPattern matches the response of an aggregator, and pluginPattern the plugin that is not running.
 var (
 	statusPattern = regexp.MustCompile(`^the aggregator responded with ((\d{3})\b.*)`)
-	pluginPattern = regexp.MustCompile(`^plugin (\S+) is not running$`)
+	pluginPattern = regexp.MustCompile(`^(?:failed after a day: )?(?:planning the call failed: )?plugin (\S+) is ` +
+		`(?:not running|unavailable: it is \w+(?: \(plugin_unavailable\))?)$`)
 )
 
 // PlatformMessage explains the message of a call to a platform, with the platform's name. Times are in the zone.

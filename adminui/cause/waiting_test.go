@@ -41,7 +41,7 @@ func TestOrderShowsTheCallThatOthersWaitFor(t *testing.T) {
 	first, later := waiting, waiting
 	first.Payload, first.Message = []byte(`{"status":"AT-STORE"}`), "the plugin is not running"
 	later.EarlierWaits = true
-	causes := callCauses([]console.Call{first, later, later, later}, time.UTC)
+	causes := OrderFacts{Calls: []console.Call{first, later, later, later}}.callCauses(time.UTC)
 	require.Len(t, causes, 1)
 	require.Contains(t, causes[0].Text, "At the store")
 	require.Equal(t, ui.Cause{State: ui.Held, Text: "Waiting: an earlier call about the same order or store must end " +

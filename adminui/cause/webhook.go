@@ -337,7 +337,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		prefix = text.Resent + " "
 	}
 	if d.Attempts == d.AttemptsBeforeRestart {
-		return ui.Cause{State: ui.Wait, Text: prefix + text.CausePendingFirst}
+		return ui.Cause{State: ui.Wait, Text: prefix + text.CausePendingFirst, Detail: text.DetailPendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
 		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, attemptsPlanned,

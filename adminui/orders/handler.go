@@ -282,6 +282,9 @@ func (p Pages) orderFacts(ctx context.Context, v *shell.PageContext, id int64, r
 	o.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
+	o.PluginLink = func(id string) ui.Link {
+		return ui.Link{Href: shell.PluginsPath + id + "/", Label: text.ActSeePlugin}
+	}
 	if o.Repeats, err = p.Timeline.OrderRepeats(ctx, v.Business.ID, id); err != nil {
 		return o, err
 	}

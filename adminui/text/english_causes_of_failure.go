@@ -48,6 +48,7 @@ const (
 
 	ProblemLeft           = "Not delivered: %s."
 	ProblemNoneLeft       = "Nothing is left to resend."
+	ProblemResolve        = "Resolve it if its cause is fixed."
 	ProblemResendWhen     = "Resend them all when the server works."
 	ProblemAcknowledgedBy = "%s acknowledged this %s."
 	ProblemResolvedBy     = "%s resolved this %s."

@@ -90,7 +90,8 @@ const (
 	CallFailed        = "Failed, and not retried: %s"
 	RemedyCallFailed  = "Ask the operator of the hub. If it is not the fault of the hub, the support of %s can " +
 		"explain the message."
-	RemedyCallLogin = "Ask the support of %s for the right login of the hub there. Then enter it in the " +
+	RemedyCallPlugin = "The hub sends it when the plugin runs again, for up to a day."
+	RemedyCallLogin  = "Ask the support of %s for the right login of the hub there. Then enter it in the " +
 		"platform settings of this console."
 	CallSkipped      = "Not sent: %s"
 	CallPending      = "Sent. The platform reports the result later."

@@ -49,10 +49,12 @@ const (
 	CauseUnsentOff  = "Not sent, because the webhook was paused."
 	RemedyFailed    = "The hub does not retry it anymore. If it is still needed, resend it when the server accepts " +
 		"events again."
-	CausePending      = "Pending: attempt %d of %d follows %s. The previous attempt failed: %s."
-	CausePendingFirst = "Pending: the first attempt is due."
-	Resent            = "Resent."
-	DetailMaybeGot    = "The server may have received it. If the POS shows it twice, ask its developer to " +
+	CausePending       = "Pending: attempt %d of %d follows %s. The previous attempt failed: %s."
+	CausePendingFirst  = "Pending: the first attempt is due."
+	DetailPendingFirst = "If it stays pending, the server responds slowly or not at all. The page of the webhook then " +
+		"shows it."
+	Resent         = "Resent."
+	DetailMaybeGot = "The server may have received it. If the POS shows it twice, ask its developer to " +
 		"ignore events with the same id (webhook-id)."
 	DetailRepeats = "The server may have received earlier attempts too. If the POS shows it twice, ask its " +
 		"developer to ignore events with the same id (webhook-id)."
@@ -128,7 +130,8 @@ const (
 	RemedyProtocol = "Check that the URL leads to a web server. The last attempt shows what is wrong."
 	RemedyTimeout  = "The server must accept the connection within 3 seconds and respond within 5. It can process " +
 		"the event afterwards."
-	RemedyRedirect = "Change the URL of the webhook to the new one. The last attempt shows it."
+	RemedyRedirect = "Ask the developer of the POS to change the URL of the webhook to the new one, by the API. The " +
+		"last attempt shows it."
 	RemedyGone     = "Resume it when the receiver wants events again. Waiting deliveries are then sent."
 	RemedyPaused   = "Resume it to send new events."
 	RemedyHeld     = "Resume it to send them and new events."
