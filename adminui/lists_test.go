@@ -325,3 +325,12 @@ func TestEmptyListsNameTheirTime(t *testing.T) {
 	_, business := getPage(t, client, base+shell.Root+"b/7/")
 	assert.Contains(t, business, `href="/console/b/7/checklist/">First integration</a>`, "the next step")
 }
+
+func TestSearchFindsAnOrderByItsWrittenNumber(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	client := adminClient(t, base)
+	for _, query := range []string{"10412", "%2310412", "order+10412", "Order+%2310412"} {
+		_, page := getPage(t, client, base+shell.Root+"search/?q="+query)
+		require.Contains(t, page, `<h1>Order 10412</h1>`, query)
+	}
+}

@@ -36,3 +36,16 @@ func TestNarrowListsFoldTheirFilters(t *testing.T) {
 			`document.querySelector(".filtering-head").checkVisibility()`), "a wide page has room")
 	}
 }
+
+func TestReasonsInListsAreWhole(t *testing.T) {
+	browser := browsertest.Start(t)
+	base := serveConsole(t, fullHub())
+	signIn(t, browser, base, "sam@example.com")
+	const cut = `[...document.querySelectorAll(".badge + .cell-note, .list-wide span.cell")].filter((cell) =>
+		cell.scrollWidth > cell.clientWidth || cell.scrollHeight > cell.clientHeight).map((cell) => cell.innerText)`
+	for _, path := range []string{"deliveries/?state=held", "stores/1040/"} {
+		page := browser.Open(t, base+shell.Root+"b/7/"+path, browsertest.Views()[1])
+		assert.Positive(t, browsertest.Eval[int](t, page, `document.querySelectorAll("td").length`), path)
+		assert.Empty(t, browsertest.Eval[[]string](t, page, cut), path)
+	}
+}

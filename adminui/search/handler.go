@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,9 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
+// orderPrefix matches what people write before the id of an order: #10001, order 10001.
+var orderPrefix = regexp.MustCompile(`(?i)^(?:order\b\s*)?#?\s*`)
+
 // businessesSearched bounds the businesses of a search.
 const businessesSearched = 10_000
 
@@ -66,6 +70,9 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	hits, err := p.Searcher.Search(c.UserContext(), ids, query)
+	if id := orderPrefix.ReplaceAllString(query, ""); err == nil && len(hits) == 0 && id != "" && id != query {
+		hits, err = p.Searcher.Search(c.UserContext(), ids, id)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Open and close a cause that takes one line on a narrow screen.
+// Open and close a cause that takes two lines on a narrow screen.
 document.addEventListener("click", (event) => {
   const more = event.target.closest(".cause-more");
   if (more) more.setAttribute("aria-expanded", more.getAttribute("aria-expanded") === "false");
