@@ -191,7 +191,8 @@ func TestNarrowPageShowsNamesAndShortBanners(t *testing.T) {
 	page.Screenshot(t, "narrow-banners")
 	page.Do(t, chromedp.Click(chromedp.CSS(".cause-more")))
 	assert.Equal(t, []string{"none", "2"}, browsertest.Eval[[]string](t, page,
-		`[...document.querySelectorAll(".cause-text")].slice(0, 2).map((text) => getComputedStyle(text).webkitLineClamp)`),
+		`[...document.querySelectorAll(".cause-text")].slice(0, 2)
+			.map((words) => getComputedStyle(words).webkitLineClamp)`),
 		"an open one is whole")
 	page.Check(t)
 	log := browser.Open(t, base+shell.Root+"plugins/aggregator-a/", browsertest.Views()[2])

@@ -57,6 +57,11 @@ func callMessage(c console.Call) string {
 	return c.Message
 }
 
+// callText explains the message of a call.
+func callText(c console.Call, zone *time.Location) string {
+	return PlatformMessage(c.Platform, callMessage(c), zone)
+}
+
 // CallTitle names a call, its value and its platform.
 func CallTitle(c console.Call) string {
 	switch relay.Kind(c.Kind) {
@@ -145,7 +150,7 @@ func Call(c console.Call, zone *time.Location) ui.Cause {
 		}
 		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, callMessage(c), zone))}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, callText(c, zone))}
 	case relay.Skipped:
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, LocalTimes(c.Message, zone))}
 	case relay.Pending:
@@ -155,7 +160,7 @@ func Call(c console.Call, zone *time.Location) ui.Cause {
 		return ui.Cause{State: ui.Held, Text: text.CallEarlier, Detail: text.RemedyEarlier}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, callMessage(c), zone))}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, callText(c, zone))}
 	}
 	return ui.Cause{State: ui.Wait, Text: text.CallWaiting}
 }

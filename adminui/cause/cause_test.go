@@ -84,8 +84,9 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 		"timeout": {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
 		"broken": {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response",
 			"crashes"},
-		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
-		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Ask the developer of the POS to change the URL"},
+		"protocol": {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
+		"redirect": {failing(webhook.Redirect, 302), ui.Err, "redirect",
+			"Ask the developer of the POS to change the URL"},
 		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
 	})
 }
@@ -93,8 +94,8 @@ func TestWebhookFailureIsExplained(t *testing.T) {
 func TestWebhookStateIsExplained(t *testing.T) {
 	requireExplainedWebhooks(t, map[string]explainedWebhook{
 		"gone": {console.Endpoint{DisabledReason: "the server responded with 410 Gone", Held: 2},
-			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries. Resume it when the receiver wants events again. Waiting " +
-				"deliveries are then sent. It gets no event of the time since then"},
+			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries. Resume it when the receiver wants events again. " +
+				"Waiting deliveries are then sent. It gets no event of the time since then"},
 		"paused, with deliveries waiting": {console.Endpoint{Held: console.MaxCount}, ui.Held,
 			"is paused. Waiting: more than 9\u202f999 event deliveries.",
 			"Resume it to send them and new events. It gets no event of the time since then"},

@@ -147,7 +147,8 @@ func TestSeveralServersWithoutTheOrderShareAHeading(t *testing.T) {
 	held.State, held.HeldReason, held.LastError = webhook.Held, webhook.WebhookPaused, ""
 	o := orderWith(func(o *OrderFacts) { o.Deliveries = append(o.Deliveries, failed(2), held) })
 	causes := Order(o, since, time.UTC)
-	require.Equal(t, []ui.Cause{{State: ui.Err, Text: "Servers that have confirmed the order: 1 of 3. Not confirmed: 2."},
+	require.Equal(t, []ui.Cause{
+		{State: ui.Err, Text: "Servers that have confirmed the order: 1 of 3. Not confirmed: 2."},
 		{State: ui.Err, Text: "Not confirmed by https://pos.example", Detail: "Failed after 6 attempts: no response."},
 		{State: ui.Held, Text: "Not confirmed by https://pos.example",
 			Detail: "Waiting: the webhook is paused. It is sent when the webhook is resumed."}}, causes[1:])
@@ -155,7 +156,8 @@ func TestSeveralServersWithoutTheOrderShareAHeading(t *testing.T) {
 	o.State = order.Acknowledged
 	heading := Order(o, since, time.UTC)[1]
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The order is Acknowledged. Servers that have confirmed the " +
-		"order: 1 of 3. Not confirmed: 2.", Detail: "Ask whether the kitchen has the order. If it has, no action is needed."},
+		"order: 1 of 3. Not confirmed: 2.",
+		Detail: "Ask whether the kitchen has the order. If it has, no action is needed."},
 		heading)
 	o.ResendButton = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{} }
 	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "If not, resend it.")
@@ -220,8 +222,8 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
 		"plugin stopped": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
 			"planning the call failed: plugin tasty is unavailable: it is quarantined (plugin_unavailable)")), 0,
-			[]string{"Failed, and will be retried: its plugin tasty is not running", "when the plugin runs again, for " +
-				"up to a day"}, ui.Warn},
+			[]string{"Failed, and will be retried: its plugin tasty is not running",
+				"when the plugin runs again, for up to a day"}, ui.Warn},
 		"action rejected": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
 			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats. Failed, and not retried: unknown " +
 			"order"},

@@ -101,8 +101,8 @@ const (
 	RemedyMenuWaits    = "The hub retries automatically. If it lasts, ask the support of %s."
 	RemedyMenuRejected = "The message is from %s: ask its support what to correct. Then use Publish now on the page " +
 		"of the store."
-	RemedyMenuBusy = "Nothing is wrong with the menu: %s could not process it. The hub does not retry it anymore. Use " +
-		"Publish now on the page of the store."
+	RemedyMenuBusy = "Nothing is wrong with the menu: %s could not process it. The hub does not retry it anymore. " +
+		"Use Publish now on the page of the store."
 	ActSeeSettings     = "View platform settings"
 	ActSeeItem         = "View item"
 	ActSeeGrid         = "View stores"

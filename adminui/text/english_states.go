@@ -51,8 +51,8 @@ const (
 		"events again."
 	CausePending       = "Pending: attempt %d of %d follows %s. The previous attempt failed: %s."
 	CausePendingFirst  = "Pending: the first attempt is due."
-	DetailPendingFirst = "If it stays pending, the server responds slowly or not at all. The page of the webhook then " +
-		"shows it."
+	DetailPendingFirst = "If it stays pending, the server responds slowly or not at all. The page of the webhook " +
+		"then shows it."
 	Resent         = "Resent."
 	DetailMaybeGot = "The server may have received it. If the POS shows it twice, ask its developer to " +
 		"ignore events with the same id (webhook-id)."

@@ -22,11 +22,13 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 	rows, err := postgres.Collect(ctx, in, "reading webhooks", func(r *row) []any {
 		h := &r.Health
 		return []any{&r.Business, &r.ID, &r.EventType, &r.URL, &r.Active, &r.DisabledReason,
-			postgres.OrZero(&r.DisabledAt), &r.Units, &r.EventHeader, &r.EventValue, pgdialect.Array(&r.HeaderNames), postgres.OrZero(&r.HeadersChangedAt), &r.CreatedAt,
+			postgres.OrZero(&r.DisabledAt), &r.Units, &r.EventHeader, &r.EventValue,
+			pgdialect.Array(&r.HeaderNames), postgres.OrZero(&r.HeadersChangedAt), &r.CreatedAt,
 			postgres.OrZero(&r.OldSecretUntil), postgres.OrZero(&r.CircuitOpenedAt), &r.pauseMS,
 			postgres.OrZero(&h.SucceededAt), postgres.OrZero(&h.FailedAt), postgres.OrZero(&h.FailingSince), &h.Status,
 			&h.Class, &h.Error, &h.Delivery, &r.Held, &r.Waiting, &r.FailedDeliveries,
-			postgres.OrZero(&r.ServerSucceededAt), &r.OthersActive, &r.LastDay.Succeeded, &r.LastDay.Failed, &r.totalUS, &r.maxUS}
+			postgres.OrZero(&r.ServerSucceededAt), &r.OthersActive, &r.LastDay.Succeeded, &r.LastDay.Failed,
+			&r.totalUS, &r.maxUS}
 	}, bun.SafeQuery(queries.With("endpoints", postgres.Args{
 		"webhooks": bun.SafeQuery(which, args...), "day": c.day(), "most": console.MaxCount,
 		"is_held": deliveries.IsHeld,
