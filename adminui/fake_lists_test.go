@@ -44,13 +44,28 @@ func (f *fake) Get(_ context.Context, _ core.BusinessID,
 	return webhook.DeliveryRecord{}, nil, notFound()
 }
 
-func (f *fake) Count(context.Context, core.BusinessID, webhook.Selector) (n int, err error) {
+func (f *fake) Count(_ context.Context, _ core.BusinessID, choice webhook.Selector) (n int, err error) {
 	for _, d := range f.deliveries {
-		if d.State == webhook.Failed {
+		if d.State == webhook.Failed && f.matches(choice, d.ID) {
 			n++
 		}
 	}
 	return n, f.broken
+}
+
+// matches reports whether the state of the order of a delivery matches.
+func (f *fake) matches(choice webhook.Selector, id core.ID) bool {
+	return choice.FinalOrders == webhook.WithFinalOrders ||
+		slices.Contains(f.final, id) == (choice.FinalOrders == webhook.OnlyFinalOrders)
+}
+
+func (f *fake) SelectedIDs(_ context.Context, _ core.BusinessID, choice webhook.Selector) (ids []core.ID, err error) {
+	for _, id := range choice.IDs {
+		if f.matches(choice, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, f.broken
 }
 
 func (f *fake) CountUpTo(ctx context.Context, business core.BusinessID,

@@ -75,6 +75,8 @@ type fake struct {
 	filter         webhook.Filter // of the latest list of deliveries
 	searchStop     int            // rows after which the next search stops; 0: it does not
 	countMore      bool           // CountUpTo has more
+	final          []core.ID      // deliveries of orders in a final state
+	queued         []byte         // body of the latest queued job
 	hubSamples
 }
 
@@ -340,6 +342,7 @@ func (f *fake) Record(_ context.Context, change access.Change) error {
 
 func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) error {
 	f.recordChange(change)
+	f.queued = work.Body
 	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID,
 		Kind: work.Kind, State: "queued", CreatedAt: noon}})
 	if work.Kind == core.ProblemResendJob {

@@ -164,11 +164,15 @@ func resendResult(j console.Job) (r webhook.ResendResult) {
 // resendCause reports the result of a bulk resend.
 func resendCause(j console.Job) ui.Cause {
 	result := resendResult(j)
-	if result.Skipped == 0 {
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveryCount(result.Resent))}
+	cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveryCount(result.Resent))}
+	if result.Skipped > 0 {
+		cause.State = ui.Warn
+		cause.Text = fmt.Sprintf(text.CauseJobResentBut, deliveryCount(result.Resent), deliveryCount(result.Skipped))
 	}
-	return ui.Cause{State: ui.Warn,
-		Text: fmt.Sprintf(text.CauseJobResentBut, deliveryCount(result.Resent), deliveryCount(result.Skipped))}
+	if result.LeftOut > 0 {
+		cause.Detail = fmt.Sprintf(text.FinalOmitted, deliveryCount(result.LeftOut))
+	}
+	return cause
 }
 
 // RetriedOrders returns how many orders an order retry resent, and how many of them failed again.

@@ -139,7 +139,8 @@ func outcomeDetails(o webhook.ResendOutcome, counting bool) (details []string) {
 	for _, part := range []struct {
 		format string
 		count  int
-	}{{pending, o.Pending()}, {text.ResendAgain, o.Failed}, {text.ResendSkipped, o.Selected - o.Sent}} {
+	}{{pending, o.Pending()}, {text.ResendAgain, o.Failed}, {text.ResendSkipped, o.Selected - o.Sent},
+		{text.FinalOmitted, o.LeftOut}} {
 		if part.count > 0 {
 			details = append(details, fmt.Sprintf(part.format, ui.Number(part.count)))
 		}

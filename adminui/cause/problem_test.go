@@ -78,6 +78,8 @@ func TestResendOfAProblemShowsItsResult(t *testing.T) {
 			"Failed again: 9."},
 		"some skipped": {"done", webhook.ResendOutcome{Selected: 9, Sent: 7, Delivered: 7}, ui.Warn,
 			"7 of 9 delivered", "paused: 2."},
+		"some left out": {"done", webhook.ResendOutcome{Selected: 18, Sent: 18, Delivered: 18, LeftOut: 2}, ui.OK,
+			"18 of 18 delivered", "Left out, because their orders are Cancelled or Completed: 2."},
 		"some pending": {"done", webhook.ResendOutcome{Selected: 9, Sent: 9, Delivered: 7, Failed: 1}, ui.Warn,
 			"7 of 9 delivered", "sam@a.example. Still pending when counting stopped: 1. The hub counts for at " +
 				"most an hour. Failed again: 1."},

@@ -128,19 +128,19 @@ func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
+	confirmed, err := counted.Confirm(c, p.Deliveries, v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
-	if changed := counted.Changed(count); changed != "" {
-		return p.showBulkResend(c, v, value, changed)
+	if confirmed.Changed != "" {
+		return p.showBulkResend(c, v, value, confirmed.Changed)
 	}
-	job, err := selector.Job(v.Business.ID, count, v.Now)
+	job, err := confirmed.Selector.Job(v.Business.ID, confirmed.Count, v.Now)
 	if err != nil {
 		return err
 	}
 	change := v.Change(c, "delivery.retry_many")
-	change.After = map[string]any{"count": count, "filter": selector}
+	change.After = confirmed.Audit(map[string]any{"filter": confirmed.Selector})
 	if err := p.Resender.QueueJob(c.UserContext(), job, change); err != nil {
 		return err
 	}

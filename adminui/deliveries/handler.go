@@ -25,6 +25,7 @@ type Reader interface {
 		error)
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 	CountUpTo(ctx context.Context, business core.BusinessID, choice webhook.Selector) (n int, more bool, err error)
+	SelectedIDs(ctx context.Context, business core.BusinessID, choice webhook.Selector) ([]core.ID, error)
 }
 
 // Searcher searches the payloads and responses of deliveries for a text.
@@ -81,7 +82,8 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":id/retry/", access.Support, p.Resend),
 		},
 		Filters: &shell.Filters{Names: filterNames, Check: shell.CheckBy(parseFilter)},
-		Done:    map[string]string{"retried": text.DeliveriesRetry, "queued": text.BulkResendQueued}}
+		Done: map[string]string{"retried": text.DeliveriesRetry, "retried_rest": text.RetriedRest,
+			"queued": text.BulkResendQueued}}
 }
 
 // jobEvents are the events whose reference is a job.
@@ -256,36 +258,17 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	if version := shell.Field(c, "seen"); version != "" && version != formVersion(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
-	if err := p.resend(c, v, []core.ID{d.ID}); err != nil {
+	if err := p.resend(c, v, []core.ID{d.ID}, v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
 	return shell.RedirectDone(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
 }
 
 // resend resends deliveries, all or none.
-func (p Pages) resend(c *fiber.Ctx, v *shell.PageContext, ids []core.ID) error {
-	err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, ids, v.Change(c, "delivery.retry"))
+func (p Pages) resend(c *fiber.Ctx, v *shell.PageContext, ids []core.ID, change access.Change) error {
+	err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, ids, change)
 	if core.CodeOf(err) == core.Conflict {
 		return core.Errorf(core.Conflict, text.NothingResent, err)
 	}
 	return err
-}
-
-// ResendSelected resends the selected deliveries, all or none.
-func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
-	var ids []core.ID
-	for _, raw := range shell.Fields(c, "id") {
-		id, err := uuid.Parse(raw)
-		if err != nil {
-			return core.Errorf(core.NotFound, text.NotFound)
-		}
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 || len(ids) > shell.PageSize {
-		return core.Errorf(core.Invalid, text.ChooseSome)
-	}
-	if err := p.resend(c, v, ids); err != nil {
-		return err
-	}
-	return shell.RedirectDone(c, shell.ListPath(c, v.Link("deliveries/")), "retried")
 }

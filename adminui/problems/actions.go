@@ -153,20 +153,20 @@ func (p Pages) QueueResend(c *fiber.Ctx, v *shell.PageContext) error {
 		return core.Errorf(core.Conflict, text.ProblemResendRuns)
 	}
 	selector := webhook.ProblemSelector(problem.ID, counted.At)
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
+	confirmed, err := counted.Confirm(c, p.Deliveries, v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
-	if changed := counted.Changed(count); changed != "" {
-		return p.showResend(c, v, problem, changed)
+	if confirmed.Changed != "" {
+		return p.showResend(c, v, problem, confirmed.Changed)
 	}
-	job, err := selector.ProblemJob(v.Business.ID, count, v.Now)
+	job, err := confirmed.Selector.ProblemJob(v.Business.ID, confirmed.Count, v.Now)
 	if err != nil {
 		return err
 	}
 	change := v.Change(c, "problem.resend")
-	change.Object, change.After = console.ProblemObject(problem.ID), map[string]any{"count": count,
-		"job": job.ID.String()}
+	change.Object, change.After = console.ProblemObject(problem.ID),
+		confirmed.Audit(map[string]any{"job": job.ID.String()})
 	if err := p.Resender.QueueJob(c.UserContext(), job, change); err != nil {
 		return err
 	}

@@ -155,6 +155,8 @@ func historyWords(e console.Entry) string {
 		After struct {
 			Assignee string `json:"assignee"`
 			Count    int    `json:"count"`
+			LeftOut  int    `json:"final_orders_left_out"`
+			Included int    `json:"final_orders_included"`
 		} `json:"after"`
 	}
 	_ = json.Unmarshal(e.Detail, &detail)
@@ -165,8 +167,15 @@ func historyWords(e console.Entry) string {
 	case e.Action == "problem.assign":
 		return fmt.Sprintf(text.HistoryAssignedTo, detail.After.Assignee, by)
 	case e.Action == "problem.resend":
-		return fmt.Sprintf(text.HistoryResentCount,
+		words := fmt.Sprintf(text.HistoryResentCount,
 			ui.Count(detail.After.Count, text.OneDelivery, text.Deliveries_), by)
+		switch {
+		case detail.After.LeftOut > 0:
+			words += ". " + fmt.Sprintf(text.FinalOmitted, ui.Number(detail.After.LeftOut))
+		case detail.After.Included > 0:
+			words += ". " + fmt.Sprintf(text.FinalIncluded, ui.Number(detail.After.Included))
+		}
+		return words
 	}
 	return fmt.Sprintf(text.HistoryBy, by)
 }

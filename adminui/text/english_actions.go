@@ -44,4 +44,15 @@ const (
 	CauseJobResentBut  = "Resent: %s. Skipped, because they changed or their webhook is paused: %s."
 	CauseProbed        = "Every %s the hub tests the server with one of them."
 	BulkResendQueued   = "The deliveries are being resent. This job shows the progress."
+
+	FinalLeftOut = "Left out: %s of %s. These are order_placed events of Cancelled or Completed orders. They say " +
+		"that the order is Placed, and a kitchen may prepare it."
+	SelectedHelp  = "This resends %s."
+	FinalAlso     = "Resend those of Cancelled or Completed orders too: %s"
+	FinalOnly     = "Nothing was resent, because all orders are Cancelled or Completed. Tick the box to resend them."
+	FinalChanged  = "Nothing was resent, because more orders are Cancelled or Completed now. Confirm again."
+	FinalOmitted  = "Left out, because their orders are Cancelled or Completed: %s."
+	FinalIncluded = "Of Cancelled or Completed orders: %s."
+	RetriedRest   = "Resent, without the order_placed events of Cancelled or Completed orders. The result appears " +
+		"here in a moment."
 )

@@ -153,6 +153,7 @@ type Filter struct {
 	Options            []Option
 	Hint               string
 	Moment             bool // a date and time in MomentLayout
+	Box                bool // a box; Value is not empty if it is ticked
 	Hidden             bool
 }
 

@@ -30,6 +30,25 @@ type Selector struct {
 	Status    int            `json:"status,omitempty"`    // of the last response
 	EndedFrom time.Time      `json:"ended_from,omitzero"` // finished at or after
 	EndedBy   time.Time      `json:"ended_by,omitzero"`   // finished by then, so the selection never grows
+	// FinalOrders leaves out order_placed events of orders that are Cancelled or Completed, or selects only them.
+	FinalOrders FinalOrders `json:"final_orders,omitempty"`
+}
+
+// FinalOrders says whether a selection has order_placed events of orders that are Cancelled or Completed. Such an event
+// says that the order is Placed, so a kitchen may prepare it.
+type FinalOrders string
+
+// The choices. The zero value is that of the API.
+const (
+	WithFinalOrders    FinalOrders = ""
+	WithoutFinalOrders FinalOrders = "without"
+	OnlyFinalOrders    FinalOrders = "only"
+)
+
+// SelectIDs selects deliveries by id.
+func SelectIDs(ids []core.ID) Selector {
+	sorted := slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return slices.Compare(a[:], b[:]) })
+	return Selector{IDs: slices.Compact(sorted)}
 }
 
 // DecodeBulkResend decodes the body of a bulk resend: ids or a filter. Without a state the filter selects failed
@@ -118,8 +137,7 @@ func selectIDs(texts []string, v *core.Violations) Selector {
 		}
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(a, b core.ID) int { return slices.Compare(a[:], b[:]) })
-	return Selector{IDs: slices.Compact(ids)}
+	return SelectIDs(ids)
 }
 
 // bulkResendBody is the body of a job: the selection, and how many deliveries it had when the job was created.
@@ -140,7 +158,8 @@ func (s Selector) Job(business core.BusinessID, count int, now time.Time) (core.
 // ResendResult is the progress of a bulk resend.
 type ResendResult struct {
 	Resent  int `json:"resent"`
-	Skipped int `json:"skipped"` // disabled, in flight, blocked or expired, or an unknown id
+	Skipped int `json:"skipped"`           // disabled, in flight, blocked or expired, or an unknown id
+	LeftOut int `json:"left_out,omitzero"` // those WithoutFinalOrders
 }
 
 // BulkResends stores the progress of bulk resends.

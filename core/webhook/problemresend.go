@@ -28,7 +28,8 @@ type ResendOutcome struct {
 	Selected  int `json:"selected"` // when it began
 	Sent      int `json:"sent"`     // of these; the others changed, or their webhook is paused
 	Delivered int `json:"delivered"`
-	Failed    int `json:"failed"` // again, after all attempts
+	Failed    int `json:"failed"`            // again, after all attempts
+	LeftOut   int `json:"left_out,omitzero"` // not selected, WithoutFinalOrders
 }
 
 // Pending returns how many of the sent deliveries have not ended.

@@ -32,7 +32,13 @@ func selectorConditions(business core.BusinessID, c webhook.Selector, after core
 		only.Add(!c.EndedFrom.IsZero(), `delivery.finished_at >= ?`, c.EndedFrom)
 		only.Add(!c.EndedBy.IsZero(), `delivery.finished_at <= ?`, c.EndedBy)
 	}
+	addFinalOrders(&only, c.FinalOrders)
 	return only
+}
+
+func addFinalOrders(only *postgres.Conditions, choice webhook.FinalOrders) {
+	only.Add(choice == webhook.OnlyFinalOrders, "?", isOfFinalOrder)
+	only.Add(choice == webhook.WithoutFinalOrders, "NOT ?", isOfFinalOrder)
 }
 
 // conditions is selectorConditions with those that need other rows.
@@ -81,15 +87,42 @@ func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.Busine
 }
 
 // Count returns how many deliveries are selected now.
-func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Selector) (n int, err error) {
-	rows, err := q.selectedIDs(ctx, q.db.Bun(), business, c, core.ID{})
+func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Selector) (int, error) {
+	return q.count(ctx, q.db.Bun(), business, c)
+}
+
+func (q Store) count(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector) (n int, err error) {
+	rows, err := q.selectedIDs(ctx, db, business, c, core.ID{})
 	if err != nil {
 		return 0, err
 	}
-	if err := q.db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (?) selected`, rows).Scan(&n); err != nil {
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM (?) selected`, rows).Scan(&n); err != nil {
 		return 0, fmt.Errorf("counting deliveries: %w", err)
 	}
 	return n, nil
+}
+
+// countLeftOut returns how many deliveries the selection leaves out, because their orders are in a final state.
+func (q Store) countLeftOut(ctx context.Context, db bun.IDB, business core.BusinessID,
+	c webhook.Selector) (int, error) {
+	if c.FinalOrders != webhook.WithoutFinalOrders {
+		return 0, nil
+	}
+	c.FinalOrders = webhook.OnlyFinalOrders
+	return q.count(ctx, db, business, c)
+}
+
+// SelectedIDs returns the ids of the deliveries that are selected now.
+func (q Store) SelectedIDs(ctx context.Context, business core.BusinessID,
+	c webhook.Selector) (ids []core.ID, err error) {
+	rows, err := q.selectedIDs(ctx, q.db.Tenant(business), business, c, core.ID{})
+	if err != nil {
+		return nil, err
+	}
+	if err := q.db.Tenant(business).NewRaw(`? ORDER BY id`, rows).Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("selecting deliveries: %w", err)
+	}
+	return ids, nil
 }
 
 // maxCounted bounds the ended deliveries that CountUpTo reads.
@@ -100,7 +133,7 @@ const maxCounted = 20_000
 func (q Store) CountUpTo(ctx context.Context, business core.BusinessID, c webhook.Selector) (n int, more bool,
 	err error) {
 	indexed := c
-	indexed.EventType, indexed.Status = "", 0
+	indexed.EventType, indexed.Status, indexed.FinalOrders = "", 0, webhook.WithFinalOrders
 	read, err := q.conditions(ctx, q.db.Tenant(business), business, indexed, core.ID{})
 	if err != nil {
 		return 0, false, err
@@ -108,6 +141,7 @@ func (q Store) CountUpTo(ctx context.Context, business core.BusinessID, c webhoo
 	var only postgres.Conditions
 	only.Add(c.EventType != "", `delivery.event_type = ?`, c.EventType)
 	only.Add(c.Status != 0, `delivery.status = ?`, c.Status)
+	addFinalOrders(&only, c.FinalOrders)
 	err = q.db.Tenant(business).QueryRowContext(ctx, queries.With("count_up_to", postgres.Args{
 		"read": read, "only": only, "limit": maxCounted,
 	})).Scan(&n, &more)
@@ -166,6 +200,11 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 		}
 		if more = len(ids) == limit; !more && c.IDs != nil {
 			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
+		}
+		if !more { // those resent are not selected anymore
+			if at.LeftOut, err = q.countLeftOut(ctx, tx, work.Business, c); err != nil {
+				return err
+			}
 		}
 		progress = at.ResendResult
 		stored, err := json.Marshal(at)

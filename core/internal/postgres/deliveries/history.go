@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -85,6 +86,10 @@ func (r recordRow) heldReason() (webhook.HeldReason, string, time.Time) {
 // Conditions on a row "delivery", see history.sql.
 var (
 	isSwitchedOff = bun.Safe(queries.With("is_switched_off", nil))
+
+	isOfFinalOrder = bun.Safe(queries.With("is_of_final_order", postgres.Args{
+		"event_type": core.OrderPlaced, "cancelled": order.Cancelled, "completed": order.Completed,
+	}))
 
 	// IsHeld is the condition that a queue row is held.
 	IsHeld = bun.Safe(queries.With("is_held", postgres.Args{"is_switched_off": isSwitchedOff}))

@@ -25,6 +25,28 @@ EXISTS (
     WHERE webhooks.business_id = delivery.business_id AND webhooks.id = delivery.webhook_id AND NOT webhooks.active
 )
 
+-- name: is_of_final_order
+-- The condition that the row "delivery" has an order_placed event of an order in a final state. Single lookups by key:
+-- both tables are large and may have no statistics yet.
+(
+    delivery.event_type = ?event_type
+    AND coalesce(
+        (
+            SELECT orders.state IN (?cancelled, ?completed)
+            FROM orders
+            WHERE orders.business_id = delivery.business_id
+                AND orders.id = (
+                    SELECT event.order_id
+                    FROM events event
+                    WHERE event.id = delivery.event_id AND event.business_id = delivery.business_id
+                    LIMIT 1
+                )
+            LIMIT 1
+        ),
+        false
+    )
+)
+
 -- name: records
 -- Deliveries of a business with their event, webhook, circuit and last attempt, in an order.
 SELECT

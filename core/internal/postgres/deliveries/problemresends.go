@@ -31,10 +31,18 @@ func (r ProblemResends) Select(ctx context.Context, work core.Job, c webhook.Sel
 		})); err != nil {
 			return fmt.Errorf("selecting the deliveries of a problem: %w", err)
 		}
+		leftOut, err := New(r.db).countLeftOut(ctx, tx, work.Business, c)
+		if err != nil {
+			return err
+		}
+		stored, err := json.Marshal(webhook.ResendOutcome{LeftOut: leftOut})
+		if err != nil {
+			return err
+		}
 		// The count remains when rows of deliveries that cannot be sent are deleted.
-		_, err := tx.ExecContext(ctx, `UPDATE jobs SET total = (
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET cursor = ?2, total = (
 				SELECT count(*) FROM followed_resends WHERE business_id = ?0 AND reference = ?1)
-			WHERE business_id = ?0 AND id = ?1`, work.Business, work.ID)
+			WHERE business_id = ?0 AND id = ?1`, work.Business, work.ID, string(stored))
 		return err
 	})
 }
@@ -43,9 +51,9 @@ func (r ProblemResends) Select(ctx context.Context, work core.Job, c webhook.Sel
 // the console shows.
 func (r ProblemResends) Outcome(ctx context.Context, work core.Job) (outcome webhook.ResendOutcome, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		var selected int
-		if err := tx.QueryRowContext(ctx, `SELECT total FROM jobs WHERE business_id = ? AND id = ?`, work.Business,
-			work.ID).Scan(&selected); err != nil {
+		var selected, leftOut int
+		if err := tx.QueryRowContext(ctx, `SELECT total, coalesce((cursor->>'left_out')::integer, 0)
+			FROM jobs WHERE business_id = ? AND id = ?`, work.Business, work.ID).Scan(&selected, &leftOut); err != nil {
 			return fmt.Errorf("reading the progress of job %s: %w", work.ID, err)
 		}
 		tally, err := r.tally(ctx, tx, work, true)
@@ -53,7 +61,7 @@ func (r ProblemResends) Outcome(ctx context.Context, work core.Job) (outcome web
 			return err
 		}
 		outcome = webhook.ResendOutcome{Selected: selected, Sent: tally.Sent,
-			Delivered: tally.Responded - tally.Failed, Failed: tally.Failed}
+			Delivered: tally.Responded - tally.Failed, Failed: tally.Failed, LeftOut: leftOut}
 		stored, err := json.Marshal(outcome)
 		if err != nil {
 			return err

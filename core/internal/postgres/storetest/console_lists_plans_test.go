@@ -156,5 +156,8 @@ func readLists(t *testing.T, read consolelists.Store, history deliveries.Store, 
 		_, _, err = history.CountUpTo(ctx, business, webhook.Selector{State: state, EventType: core.OrderStatusUpdate,
 			To: time.Now(), EndedBy: time.Now()})
 		require.NoError(t, err)
+		_, _, err = history.CountUpTo(ctx, business, webhook.Selector{State: state, To: time.Now(),
+			EndedBy: time.Now(), FinalOrders: webhook.OnlyFinalOrders})
+		require.NoError(t, err)
 	}
 }

@@ -242,10 +242,11 @@ func TestOldProblemsAreDeleted(t *testing.T) {
 }
 
 // queueResend queues the resend of a problem.
-func (c *deliveryHarness) queueResend(problem int64) {
+func (c *deliveryHarness) queueResend(problem int64, final webhook.FinalOrders) {
 	c.t.Helper()
 	c.clock.Advance(time.Millisecond)
 	choice := webhook.ProblemSelector(problem, c.clock.Now())
+	choice.FinalOrders = final
 	count, err := c.queue.Count(context.Background(), c.business, choice)
 	require.NoError(c.t, err)
 	job, err := choice.ProblemJob(c.business, count, c.clock.Now())
@@ -257,7 +258,7 @@ func (c *deliveryHarness) queueResend(problem int64) {
 // resendProblem queues the resend of a problem and leases it.
 func (c *deliveryHarness) resendProblem(problem int64) core.Job {
 	c.t.Helper()
-	c.queueResend(problem)
+	c.queueResend(problem, webhook.WithFinalOrders)
 	return c.lease()
 }
 
@@ -350,7 +351,7 @@ func TestConcurrentResendsOfAProblemAreOne(t *testing.T) {
 func TestQueuedResendOfAProblemStillCounts(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
 	c.failAs(1, webhook.Status, 503)
-	c.queueResend(c.problems(console.ProblemFilter{})[0].ID)
+	c.queueResend(c.problems(console.ProblemFilter{})[0].ID, webhook.WithFinalOrders)
 	c.clock.Advance(2 * time.Hour)
 	handler := webhook.ProblemResend{Resends: deliveriesdb.NewProblemResends(c.db), Clock: c.clock}
 	require.ErrorAs(t, handler.Run(ctx, c.lease(), func(int, int) {}), &core.Snooze{})
