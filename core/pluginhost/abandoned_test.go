@@ -17,13 +17,13 @@ func TestCrashesAfterALateCallCount(t *testing.T) {
 	at := time.Unix(1, 0)
 	late := Request{Call: "Orders.Translate"}
 	k := &supervisor{setAside: map[Request]bool{}}
-	crash := &fault{lost: []lostCall{{request: late}}, late: true}
+	crash := &fault{lost: []lostCall{{request: late, cause: late}}, late: true}
 	k.recordCrash(at, crash)
 	k.recordCrash(at, crash)
 	require.Len(t, k.recentCrashes, 2)
 	k.setAside[late] = true
 	k.recordCrash(at, crash)
-	k.recordCrash(at, &fault{lost: []lostCall{{request: late}}})
+	k.recordCrash(at, &fault{lost: []lostCall{{request: late, cause: late}}})
 	require.Len(t, k.recentCrashes, 2)
 }
 

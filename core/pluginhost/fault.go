@@ -89,8 +89,8 @@ func faultOf(err error) *fault {
 
 // callFault returns the fault of a call that the process survived.
 func callFault(kind FaultKind, r request, format string, args ...any) *fault {
-	call := lostCall{Request{Call: r.call, Business: r.subject.Business, Platform: r.subject.Platform},
-		r.subject.Store, r.about()}
+	call := lostCall{store: r.subject.Store, about: r.about(),
+		request: Request{Call: r.call, Business: r.subject.Business, Platform: r.subject.Platform}}
 	return &fault{kind: kind, text: r.call + ": " + fmt.Sprintf(format, args...), call: r.call, lost: []lostCall{call}}
 }
 

@@ -91,7 +91,7 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 		return list
 	}
 	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
-		return invoke(ctx, p, request{checkItemsCall, s, content}, func(ctx context.Context,
+		return invoke(ctx, p, request{call: checkItemsCall, subject: s, content: content}, func(ctx context.Context,
 			i *instance) ([]*sdk.Finding, error) {
 			ctx, cancel := context.WithTimeout(ctx, within) // the plugin reads its deadline
 			defer cancel()
@@ -141,7 +141,7 @@ func (p Plugin) ServeMenu(ctx context.Context, s Subject, r *sdk.ServeRequest) (
 	}
 	r.Call = s.call()
 	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.InboundReply, error) {
-		return invoke(ctx, p, newRequest("Menu.Serve", s, r),
+		return invoke(ctx, p, newRequest("Menu.Serve", s, r.GetMenu(), p.inboundContent(r.GetRequest())),
 			func(ctx context.Context, i *instance) (*sdk.InboundReply, error) {
 				return i.client.Menu().Serve(ctx, r)
 			})
@@ -161,7 +161,7 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 // Translate translates an inbound request. An order with malformed numbers is rejected, and recorded as a fault of the
 // plugin. A reply that the hub must not send is removed, and recorded as a fault.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (t Translation, err error) {
-	about := newRequest("Orders.Translate", s, request)
+	about := newRequest("Orders.Translate", s, p.inboundContent(request))
 	t.Translation, err = invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		t.Description = i.description
 		return i.client.Orders().Translate(ctx, &pb.TranslateRequest{Call: s.call(), Request: request})
@@ -200,7 +200,7 @@ func (p Plugin) PlanFetch(ctx context.Context, s Subject, request *sdk.InboundRe
 // of plans.
 func (p Plugin) TranslateFetched(ctx context.Context, s Subject, request *sdk.InboundRequest,
 	response *sdk.Response) (*sdk.Translation, error) {
-	about := newRequest("Orders.TranslateFetched", s, request, response)
+	about := newRequest("Orders.TranslateFetched", s, p.inboundContent(request), response)
 	t, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		t, err := i.client.Orders().TranslateFetched(ctx,
 			&pb.TranslateFetchedRequest{Call: s.call(), Request: request, Response: response})
@@ -228,16 +228,25 @@ func (p Plugin) mayReply(about request, result proto.Message) bool {
 func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest,
 	response *sdk.Response) (*sdk.PollResult, error) {
 	r.Call = s.call()
-	return invoke(ctx, p, newRequest("Polls.Interpret", s, r, response),
+	return invoke(ctx, p, interpretPoll(s, r, response),
 		func(ctx context.Context, i *instance) (*sdk.PollResult, error) {
 			return i.client.Polls().Interpret(ctx, &pb.InterpretPollRequest{Poll: r, Response: response})
 		})
 }
 
+// interpretPoll returns the request of InterpretPoll. The crashes of retries count once, even if their responses differ.
+func interpretPoll(s Subject, r *sdk.PollRequest, response *sdk.Response) request {
+	about := newRequest("Polls.Interpret", s, r, response)
+	about.cause = func() []proto.Message {
+		return []proto.Message{&sdk.PollRequest{Poll: r.GetPoll(), Cursor: r.GetCursor(), StoreRefId: r.GetStoreRefId()}}
+	}
+	return about
+}
+
 // InterpretCallback interprets an inbound request that carries the result of an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	about := newRequest("Actions.InterpretCallback", s, request)
+	about := newRequest("Actions.InterpretCallback", s, p.inboundContent(request))
 	outcome, err := invoke(ctx, p, about, func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 		return i.client.Actions().InterpretCallback(ctx,
 			&pb.InterpretCallbackRequest{Call: s.call(), Request: request})

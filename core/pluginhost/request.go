@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,11 +41,12 @@ type request struct {
 	call    string // such as Menu.CheckItems
 	subject Subject
 	content func() []proto.Message // identifies the request if the subject has no id
+	cause   func() []proto.Message // identifies what a retry repeats with another content; nil: content
 }
 
 // newRequest returns a request with the given content.
 func newRequest(call string, s Subject, content ...proto.Message) request {
-	return request{call, s, func() []proto.Message { return content }}
+	return request{call: call, subject: s, content: func() []proto.Message { return content }}
 }
 
 // volatileFields are the fields of a content that can differ between retries.
@@ -72,6 +74,22 @@ func (r request) identify(p installedPlugin) Request {
 	}
 	id.ID = fmt.Sprintf("%x", sum.Sum(nil)[:16])
 	return id
+}
+
+// inboundContent returns what identifies an inbound request: all but what differs when the aggregator resends it, such
+// as the timestamp in its query.
+func (p Plugin) inboundContent(r *sdk.InboundRequest) *sdk.InboundRequest {
+	content := &sdk.InboundRequest{Kind: r.GetKind(), Query: r.GetQuery(), Body: r.GetBody()}
+	if len(content.Query) == 0 {
+		return content
+	}
+	for _, in := range p.Description().GetInbound() {
+		if in.GetKind() == r.GetKind() && in.GetTimestampQuery() != "" {
+			content.Query = maps.Clone(content.Query)
+			delete(content.Query, in.GetTimestampQuery())
+		}
+	}
+	return content
 }
 
 // maxNamedItems bounds the items that a description names.
@@ -104,13 +122,18 @@ func (r request) about() string {
 // lostCall is a call that was under way when the plugin's process ended.
 type lostCall struct {
 	request Request
+	cause   Request // the same for repetitions with another content
 	store   string
 	about   string
 }
 
 // lostCall returns the call to a plugin that the request makes.
 func (r request) lostCall(p installedPlugin) lostCall {
-	return lostCall{r.identify(p), r.subject.Store, r.about()}
+	lost := lostCall{r.identify(p), Request{}, r.subject.Store, r.about()}
+	if lost.cause = lost.request; r.cause != nil {
+		lost.cause = request{call: r.call, subject: r.subject, content: r.cause}.identify(p)
+	}
+	return lost
 }
 
 // abandonedCall is a call that ended without a reply, such as one that timed out. The plugin may still process it.

@@ -173,20 +173,20 @@ func (k *supervisor) clearSuspect(i *instance, r request) {
 
 // crash is the end of a process, with the requests that were under way.
 type crash struct {
-	at       time.Time
-	requests []Request
+	at     time.Time
+	causes []Request
 }
 
 // recordCrash counts the end of a process. The crashes of one request count once, because the request is set aside.
 // The caller holds k.mu.
 func (k *supervisor) recordCrash(now time.Time, f *fault) {
-	requests := make([]Request, len(f.lost))
+	causes := make([]Request, len(f.lost))
 	for n, call := range f.lost {
-		requests[n] = call.request
+		causes[n] = call.cause
 	}
-	known := func(c crash) bool { return slices.Contains(c.requests, requests[0]) }
-	if len(requests) == 1 && (!f.late || k.setAside[requests[0]]) && slices.ContainsFunc(k.recentCrashes, known) {
+	known := func(c crash) bool { return slices.Contains(c.causes, causes[0]) }
+	if len(causes) == 1 && (!f.late || k.setAside[f.lost[0].request]) && slices.ContainsFunc(k.recentCrashes, known) {
 		return
 	}
-	k.recentCrashes = append(k.recentCrashes, crash{now, requests})
+	k.recentCrashes = append(k.recentCrashes, crash{now, causes})
 }
