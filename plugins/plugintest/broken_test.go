@@ -61,6 +61,12 @@ func (c countsCalls) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*
 	return sdk.Send(sdk.JSONPlan("POST", "api", fmt.Sprintf("/rider/%d", c.calls.Add(1)), nil))
 }
 
+type unescapedPath struct{ compliant }
+
+func (unescapedPath) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/orders/"+r.GetOrder().GetPlatformOrderId()+"/rider", nil))
+}
+
 type refusesRiders struct{ compliant }
 
 func (refusesRiders) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {

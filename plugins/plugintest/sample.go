@@ -11,6 +11,12 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
+// The ids of the samples, which a path must escape.
+const (
+	sampleStore   = "S 1/2"
+	sampleOrderID = "9 1/2?"
+)
+
 // sampleCall returns a call of one business. Its settings are the first example of their schema.
 func sampleCall(about *sdk.Description) *pb.Call {
 	settings := []byte("{}")
@@ -18,12 +24,12 @@ func sampleCall(about *sdk.Description) *pb.Call {
 	if len(schema.Examples) > 0 {
 		settings = schema.Examples[0]
 	}
-	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: settings,
+	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: sampleStore, Settings: settings,
 		IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
 }
 
 func sampleOrder() *pb.Order {
-	return &pb.Order{OrderId: 7001, PlatformOrderId: "90001", StoreRefId: "S-1", PlatformStoreId: "R 1/2",
+	return &pb.Order{OrderId: 7001, PlatformOrderId: sampleOrderID, StoreRefId: sampleStore, PlatformStoreId: "R 1/2",
 		OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true,
 		Items: []*pb.OrderItem{{RefId: "I-1", LineId: "L 1/2", Quantity: 2,
 			Options: []*pb.OrderOption{{RefId: "O-1", LineId: "L-3", Quantity: 1}}}}}
@@ -44,19 +50,19 @@ func sampleRequests(about *sdk.Description) []Request {
 	list := []Request{
 		{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Items: menu.GetItems()}},
 		{"Menu.Render", menu},
-		{"Menu.PlanUnlist", &pb.UnlistRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2"}},
+		{"Menu.PlanUnlist", &pb.UnlistRequest{Call: call, StoreRefId: sampleStore, PlatformStoreId: "R 1/2"}},
 		{"Availability.PlanStore",
-			&pb.StoreActionRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2", Open: true,
+			&pb.StoreActionRequest{Call: call, StoreRefId: sampleStore, PlatformStoreId: "R 1/2", Open: true,
 				ChangedAt: 1700000000000}},
-		{"Availability.PlanStore", &pb.StoreActionRequest{Call: call, StoreRefId: "S-1", ChangedAt: 1700000000000,
+		{"Availability.PlanStore", &pb.StoreActionRequest{Call: call, StoreRefId: sampleStore, ChangedAt: 1700000000000,
 			TurnOnAt: 1700003600000}},
-		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2",
+		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: sampleStore, PlatformStoreId: "R 1/2",
 			Busy: true, PrepMinutes: 40, Until: 1700003600000, ChangedAt: 1700000000000}},
-		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: "S-1", Busy: true,
+		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: sampleStore, Busy: true,
 			ChangedAt: 1700000000000}},
-		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: "S-1", ChangedAt: 1700000000000}},
+		{"Availability.PlanBusy", &pb.StoreBusyRequest{Call: call, StoreRefId: sampleStore, ChangedAt: 1700000000000}},
 		{"Availability.PlanItems",
-			&pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1", "I 2/3"},
+			&pb.ItemActionRequest{Call: call, StoreRefId: sampleStore, ItemRefIds: []string{"I-1", "I 2/3"},
 				OptionRefIds: []string{"O-1"}, ChangedAt: 1700000000000, TurnOnAt: 1700003600000}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900,
 			ChangedAt: 1700000000000}},
@@ -123,10 +129,10 @@ func sampleFullActions(about *sdk.Description, call *pb.Call) []Request {
 		return nil
 	}
 	return []Request{
-		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1"},
+		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: sampleStore, ItemRefIds: []string{"I-1"},
 			Complete: true, UnavailableItemRefIds: []string{"I 2/3", "I-1"},
 			UnavailableOptionRefIds: []string{"O-1"}}},
-		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", Available: true,
+		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: sampleStore, Available: true,
 			OptionRefIds: []string{"O-1"}, Complete: true}},
 	}
 }
@@ -134,8 +140,8 @@ func sampleFullActions(about *sdk.Description, call *pb.Call) []Request {
 // samplePollRequests returns requests for each declared poll.
 func samplePollRequests(about *sdk.Description, response *pb.Response) (list []Request) {
 	for _, name := range samplePolls(about) {
-		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: "S-1",
-			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: "S-1",
+		for _, poll := range []*pb.PollRequest{{Poll: name}, {Poll: name, Cursor: "42", StoreRefId: sampleStore,
+			PlatformStoreId: "R 1/2", Pending: []*pb.PendingTask{{Reference: "T 1/2", StoreRefId: sampleStore,
 				Kind: pb.OutcomeKind_OUTCOME_KIND_MENU, ExpiresAt: 1700000900000}}}} {
 			poll.Call, poll.PolledAt = sampleCall(about), 1700000000000
 			list = append(list, Request{"Polls.Plan", poll},
@@ -243,7 +249,7 @@ func sampleCheck(menu *sdk.Menu) *sdk.Check {
 // sampleMenu returns a menu of n items. Every third has nutritional values, and half of these are incomplete.
 func sampleMenu(n int) *sdk.Menu {
 	menu := &sdk.Menu{
-		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
+		Store: &pb.Store{RefId: sampleStore, PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
 			OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
 			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "02:00:00"}}}},
 			SpecialTimings: []*pb.SpecialTiming{{Date: "2026-12-24",

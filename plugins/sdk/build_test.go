@@ -104,6 +104,8 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 		`path "https://evil.example/"`:        func(p *Plan) { p.Path = "https://evil.example/" },
 		`path "/a/../b"`:                      func(p *Plan) { p.Path = "/a/../b" },
 		`path "/a/%2e%2e/b"`:                  func(p *Plan) { p.Path = "/a/%2e%2e/b" },
+		`path "/a b"`:                         func(p *Plan) { p.Path = "/a b" },
+		`path "/é"`:                           func(p *Plan) { p.Path = "/é" },
 		`path "/a?b=c"`:                       func(p *Plan) { p.Path = "/a?b=c" },
 		"header host is set by the hub":       func(p *Plan) { p.Headers = map[string]string{"host": "evil.example"} },
 		"has a line break":                    func(p *Plan) { p.Headers = map[string]string{"X-A": "a\r\nX-B: b"} },

@@ -143,7 +143,8 @@ func (c *validation) oauth2(at string, d *Description, o *OAuth2) {
 	if o.GetEndpoint() != "" {
 		c.check(endpointOf(d, o.GetEndpoint()) != nil, "%s: endpoint %q: is not declared", at, o.GetEndpoint())
 		c.check(isPlainPath(o.GetPath()),
-			"%s: path %q: must begin with a slash and have no host, query, fragment or '..'", at, o.GetPath())
+			"%s: path %q: must begin with a slash and have no host, query, fragment or '..', "+
+				"and its segments must be escaped", at, o.GetPath())
 	} else {
 		c.check(o.GetPath() == "", "%s: path: needs an endpoint", at)
 		c.allowedURL(at+": token_url", d, o.GetTokenUrl())

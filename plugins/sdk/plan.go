@@ -44,8 +44,8 @@ func (c *validation) request(d *Description, plan *Plan) {
 	c.check(slices.Contains(verbs, plan.GetMethod()), "the plan's method %q is none of %v", plan.GetMethod(), verbs)
 	c.check(plan.GetUrl() == "" || plan.GetPath() == "", "the plan's path must be empty beside url")
 	c.check(plan.GetUrl() != "" || isPlainPath(plan.GetPath()),
-		"the plan's path %q must begin with a slash and have no host, query, fragment or '..'",
-		plan.GetPath())
+		"the plan's path %q must begin with a slash and have no host, query, fragment or '..', "+
+			"and its segments must be escaped", plan.GetPath())
 	for name, value := range plan.GetHeaders() {
 		c.header(name)
 		c.check(httpguts.ValidHeaderFieldValue(value),
@@ -64,11 +64,14 @@ func (c *validation) request(d *Description, plan *Plan) {
 	c.success(plan.GetSuccess())
 }
 
-// isPlainPath reports whether a text is an absolute path without anything else of a URL.
+// braces are escaped only when a request is sent, because they mark placeholders.
+var braces = strings.NewReplacer("{", "%7B", "}", "%7D")
+
+// isPlainPath reports whether a text is an absolute path, escaped, without anything else of a URL.
 func isPlainPath(path string) bool {
+	path = braces.Replace(path)
 	parsed, err := url.Parse(path)
-	return err == nil && strings.HasPrefix(path, "/") && parsed.Host == "" && parsed.RawQuery == "" &&
-		parsed.Fragment == "" && !slices.Contains(strings.Split(parsed.Path, "/"), "..")
+	return err == nil && strings.HasPrefix(path, "/") && parsed.EscapedPath() == path && !slices.Contains(strings.Split(parsed.Path, "/"), "..")
 }
 
 // success checks that a success rule is valid.
