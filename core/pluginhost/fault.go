@@ -180,6 +180,7 @@ func (k *supervisor) recordFault(f *fault) int {
 	if journal := k.host.config.Journal; journal != nil {
 		journal.RecordFault(f.report(k.id, k.version, now))
 	}
+	k.log.showFault(k.faults[0].Text)
 	k.log.log.Warn("plugin fault", "fault", k.faults[0].Text, "kind", f.kind, "ended", f.ended)
 	return len(k.recentCrashes)
 }

@@ -273,12 +273,16 @@ func TestEmptyTranslationIsRejected(t *testing.T) {
 }
 
 func TestInvalidOrderAmountIsAPluginFault(t *testing.T) {
-	s := newTestHost(t)
+	watch := &testWatch{}
+	s := newTestHostWith(t, Config{NoIsolation: true, Watcher: watch})
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{Kind: "amounts"})
 	require.Equal(t, core.Invalid, core.CodeOf(err), "the order is listed as rejected")
 	require.ErrorContains(t, err, `items[0].price: "0x10" is no decimal number`)
 	require.Contains(t, s.lastFault(), "items[0].price")
+	watch.mu.Lock()
+	defer watch.mu.Unlock()
+	require.Equal(t, []string{"Orders.Translate", s.lastFault()}, watch.shown)
 }
 
 func TestRenamedPluginCopyIsNotInstalled(t *testing.T) {

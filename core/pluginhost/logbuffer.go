@@ -56,6 +56,15 @@ func (b *logBuffer) hide(watch Watch) {
 	}
 }
 
+// showFault passes a fault to the Watch, if there is one.
+func (b *logBuffer) showFault(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watch != nil {
+		b.watch.Faulted(text)
+	}
+}
+
 // logLine is a line as the plugin wrote it. Personal values are masked when it is read, because a plugin can write far
 // more lines than anyone reads.
 type logLine struct {

@@ -25,6 +25,8 @@ type Watch interface {
 	Ended(call *WatchedCall)
 	// Logged receives a line of the log, without personal values.
 	Logged(line string)
+	// Faulted receives the text of a fault that the hub recorded, such as an invalid result of a call that ended well.
+	Faulted(text string)
 	// Close ends the watch, because the instance has ended.
 	Close()
 }

@@ -18,6 +18,10 @@ func Format(r plugintap.Record) string {
 		fmt.Fprintf(&text, "… %d calls or log lines are missing\n", r.Lost)
 	}
 	at := r.At.Format("15:04:05.000")
+	if r.Fault != "" {
+		fmt.Fprintf(&text, "%s fault: %s\n", at, r.Fault)
+		return text.String()
+	}
 	if r.Method == "" {
 		fmt.Fprintf(&text, "%s log: %s\n", at, r.Line)
 		return text.String()

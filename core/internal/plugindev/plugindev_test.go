@@ -138,6 +138,8 @@ func TestCallsAreFormattedWithinBounds(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	require.Equal(t, "… 2 calls or log lines are missing\n09:30:00.000 log: ready\n",
 		Format(plugintap.Record{At: at, Line: "ready", Lost: 2}))
+	require.Equal(t, "09:30:00.000 fault: Orders.Translate: invalid response\n",
+		Format(plugintap.Record{At: at, Fault: "Orders.Translate: invalid response"}))
 	text := Format(plugintap.Record{At: at, Method: "Menu.Render", Took: 1234567, Outcome: "ok",
 		Request: strings.Repeat("x\n", 70) + "x", Response: "{}"})
 	require.Contains(t, text, "09:30:00.000 Menu.Render 1.23ms ok\n  > x\n")

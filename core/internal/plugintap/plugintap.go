@@ -35,17 +35,18 @@ type target struct {
 	Token   string `json:"token"`
 }
 
-// Record is a call of a plugin, or a line of its log.
+// Record is a call of a plugin, a line of its log, or a fault.
 type Record struct {
 	Plugin   string        `json:"plugin"`
 	At       time.Time     `json:"at"`
-	Method   string        `json:"method,omitzero"` // such as Orders.Translate; "" for a line
+	Method   string        `json:"method,omitzero"` // such as Orders.Translate; "" for a line or a fault
 	Took     time.Duration `json:"took,omitzero"`
 	Outcome  string        `json:"outcome,omitzero"`  // ok, or code and message of the error
 	Request  string        `json:"request,omitzero"`  // JSON, masked
 	Response string        `json:"response,omitzero"` // JSON, masked
 	Line     string        `json:"line,omitzero"`
-	Lost     int           `json:"lost,omitzero"` // records before this one that were dropped
+	Fault    string        `json:"fault,omitzero"` // that the hub recorded
+	Lost     int           `json:"lost,omitzero"`  // records before this one that were dropped
 }
 
 // Listener receives the records of one plugin.

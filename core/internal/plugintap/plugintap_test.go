@@ -28,6 +28,7 @@ func TestWatchedCallsArriveMasked(t *testing.T) {
 	watch.Sent(call, true, &pb.Translation{})
 	watch.Ended(call)
 	watch.Logged("a line")
+	watch.Faulted("a fault")
 	watch.Close()
 	watch.Logged("too late")
 	got := <-l.Records
@@ -36,6 +37,7 @@ func TestWatchedCallsArriveMasked(t *testing.T) {
 	require.Contains(t, got.Request, "<name>[name]</name>")
 	require.NotContains(t, got.Request, "Jane")
 	require.Equal(t, "a line", (<-l.Records).Line)
+	require.Equal(t, "a fault", (<-l.Records).Fault)
 	l.Close()
 	_, open := <-l.Records
 	require.False(t, open)

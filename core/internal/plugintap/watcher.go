@@ -136,6 +136,9 @@ func (s *stream) Ended(call *pluginhost.WatchedCall) {
 // Logged sends a line of the log.
 func (s *stream) Logged(line string) { s.add(Record{At: time.Now(), Line: line}) }
 
+// Faulted sends the text of a fault.
+func (s *stream) Faulted(text string) { s.add(Record{At: time.Now(), Fault: text}) }
+
 // Close sends the queued records and closes the connection.
 func (s *stream) Close() {
 	s.mu.Lock()
