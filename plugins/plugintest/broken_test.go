@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -59,6 +60,16 @@ type countsCalls struct {
 
 func (c countsCalls) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	return sdk.Send(sdk.JSONPlan("POST", "api", fmt.Sprintf("/rider/%d", c.calls.Add(1)), nil))
+}
+
+// usesClock responds with the seconds since a time.
+type usesClock struct {
+	compliant
+	since time.Time
+}
+
+func (c usesClock) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", int(time.Since(c.since).Seconds())))
 }
 
 type unescapedPath struct{ compliant }

@@ -38,7 +38,8 @@ type session struct {
 	description *sdk.Description
 	cases       []Case
 	requests    []Request // cases and samples of its capabilities
-	peakMemory  uint64    // bytes; measured after each check
+	first       firstResponses
+	peakMemory  uint64 // bytes; measured after each check
 }
 
 // check is one rule for every plugin.
@@ -67,6 +68,7 @@ var checks = []check{
 	{name: "no environment", run: environment, program: true},
 	{name: "no network", run: network, program: true},
 	{name: "memory stays within its limit", run: checkMemory, program: true},
+	{name: "same question, same answer, more than a second later", run: checkLater},
 	{name: "draining refuses new calls and ends", run: checkDrain},
 }
 

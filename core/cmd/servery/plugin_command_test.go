@@ -173,7 +173,7 @@ func TestPluginTestFailsOnAManifestMismatch(t *testing.T) {
 			"[other_key shop_token]")
 	require.Regexp(t, `FAIL  memory stays within its limit\n      it used \d+ MB of memory, and its manifest allows 1`,
 		stdout)
-	require.Contains(t, stderr, "2 of 17 checks failed")
+	require.Contains(t, stderr, "2 of 18 checks failed")
 }
 
 func TestNewPluginOverwritesNoDirectory(t *testing.T) {
