@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -40,8 +42,13 @@ func ParseRequest(text []byte) (Request, error) {
 		Method  string          `json:"method"`
 		Request json.RawMessage `json:"request"`
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&file); err != nil {
 		return Request{}, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Request{}, errors.New("text follows the object")
 	}
 	method, err := describeMethod(file.Method)
 	if err != nil {
@@ -51,10 +58,11 @@ func ParseRequest(text []byte) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	if len(file.Request) > 0 {
-		if err := sdk.FromJSON(file.Request, message); err != nil {
-			return Request{}, fmt.Errorf("request of %s: %w", file.Method, err)
-		}
+	if len(file.Request) == 0 {
+		return Request{}, fmt.Errorf("request of %s: is required, and may be {}", file.Method)
+	}
+	if err := sdk.FromJSON(file.Request, message); err != nil {
+		return Request{}, fmt.Errorf("request of %s: %w", file.Method, err)
 	}
 	return Request{file.Method, message}, nil
 }

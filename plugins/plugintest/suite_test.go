@@ -193,7 +193,7 @@ func TestTestCallsUseTheHubsDeadline(t *testing.T) {
 	running, err := plugintest.InProcess(reportsDeadline{}).Start()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, running.Stop()) }()
-	question, err := plugintest.ParseRequest([]byte(`{"method":"Riders.PlanStatus"}`))
+	question, err := plugintest.ParseRequest([]byte(`{"method":"Riders.PlanStatus","request":{}}`))
 	require.NoError(t, err)
 	answer, err := question.ResultJSON(t.Context(), running.Client)
 	require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestGoldenMismatchNamesItsLine(t *testing.T) {
 func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	input, golden := dir+"/order.input.json", dir+"/order.golden.json"
-	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
+	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate","request":{}}`), 0o600))
 	for _, update := range []bool{false, true} {
 		require.Equal(t,
 			map[string]string{"golden answers": "order: the plugin has no order_translate, " +
@@ -253,7 +253,7 @@ func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 
 func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
+	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus","request":{}}`), 0o600))
 	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
 		"/rider.golden.json: run go test -update, or servery plugin run PROGRAM " + dir + "/rider.input.json > " +
 		dir + "/rider.golden.json"},
@@ -284,9 +284,12 @@ func TestGoldenAnswersAreReportedWithGoldenFiles(t *testing.T) {
 
 func TestInvalidGoldenInputIsExplained(t *testing.T) {
 	for text, says := range map[string]string{
-		`{`:                            "unexpected end",
-		`{"method":"Riders.Sing"}`:     `method "Riders.Sing"`,
-		`{"method":"Call.PlanStatus"}`: "is unknown, one is",
+		`{`:                              "unexpected EOF",
+		`{"method":"Riders.PlanStatus"}`: "request of Riders.PlanStatus: is required",
+		`{"method":"Riders.PlanStatus","requests":{}}`:        `unknown field "requests"`,
+		`{"method":"Riders.PlanStatus","request":{}}}`:        "text follows the object",
+		`{"method":"Riders.Sing"}`:                            `method "Riders.Sing"`,
+		`{"method":"Call.PlanStatus"}`:                        "is unknown, one is",
 		`{"method":"Riders.PlanStatus","request":{"stat":1}}`: `unknown field "stat"`,
 	} {
 		_, err := plugintest.ParseRequest([]byte(text))
