@@ -9,6 +9,7 @@ import (
 var (
 	phoneNumber = regexp.MustCompile(`\+\d[\d ().-]{5,17}\d|\b\d{10,15}\b|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b`)
 	mailAddress = regexp.MustCompile(`[\w.+%-]+@[\w-]+(\.[\w-]+)+`)
+	versionMark = regexp.MustCompile(`@v\d+\.\d+\.\d+`) // of a module in the path of a source file
 )
 
 // minPhoneDigits is the minimum number of digits of a phone number.
@@ -27,7 +28,12 @@ func MaskPersonal(text string) string {
 		text = phoneNumber.ReplaceAllString(text, "[number]")
 	}
 	if strings.Contains(text, "@") {
-		text = mailAddress.ReplaceAllString(text, "[e-mail]")
+		text = mailAddress.ReplaceAllStringFunc(text, func(found string) string {
+			if versionMark.MatchString(found) {
+				return found
+			}
+			return "[e-mail]"
+		})
 	}
 	return text
 }
