@@ -346,7 +346,7 @@ func (k *supervisor) unavailable(state State, why string) error {
 	defer k.mu.Unlock()
 	public := why
 	if why == "" {
-		public = "it is " + string(state)
+		public = state.reason()
 		why = public
 		if len(k.faults) > 0 {
 			why = k.faults[0].Text

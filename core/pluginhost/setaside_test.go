@@ -366,6 +366,9 @@ func TestPluginFaultTextsAreNotPublic(t *testing.T) {
 	down := newTestHost(t)
 	down.install("dies")
 	down.Start("hostile")
+	down.waitUntil("backoff", down.inState(Backoff))
+	require.Equal(t, "plugin hostile is unavailable: it restarts after a fault (plugin_unavailable)",
+		publicMessage(t, down.supervisor("hostile").unavailable(Backoff, "")))
 	down.advanceUntil("quarantine", down.inState(Quarantined))
 	_, err = down.check(t.Context(), "version", "")
 	require.Equal(t, "plugin hostile is unavailable: it is quarantined (plugin_unavailable)", publicMessage(t, err))

@@ -24,6 +24,17 @@ const (
 	Quarantined State = "quarantined" // after too many faults, until it is started or upgraded
 )
 
+// reason says for people outside of the hub why a plugin in the state cannot be called.
+func (s State) reason() string {
+	switch s {
+	case Discovered, Verified, Configuring:
+		return "it is starting"
+	case Backoff:
+		return "it restarts after a fault"
+	}
+	return "it is " + string(s)
+}
+
 // Fault is a fault of a plugin, described so that an operator can act on it.
 type Fault struct {
 	At    time.Time `json:"at"`

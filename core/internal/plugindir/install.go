@@ -35,7 +35,8 @@ type Desired struct {
 func (p Desired) Summary(result string) string {
 	switch {
 	case p.DryRun:
-		result = "not " + result + ", because of --dry-run"
+		action, _, _ := strings.Cut(result, ",")
+		result = "not " + action + ", because of --dry-run"
 	case !p.Enabled:
 		result += ", but it stays disabled"
 	}
