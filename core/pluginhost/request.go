@@ -234,19 +234,16 @@ func (i *instance) endReason() string {
 	defer late.Stop()
 	select {
 	case <-i.process.ended:
-		if !i.outlivedConnection() {
-			return truncate(sdk.MaskPersonal(i.process.exitReason()), maxFaultText)
+		i.mu.Lock()
+		reason := i.killedFor
+		i.mu.Unlock()
+		if reason == "" {
+			reason = i.process.exitReason()
 		}
+		return truncate(sdk.MaskPersonal(reason), maxFaultText)
 	case <-late.C:
 	}
 	return closedConnection
-}
-
-// outlivedConnection reports whether the hub killed the process because it had closed its connection.
-func (i *instance) outlivedConnection() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.disconnected
 }
 
 // lossTimeout bounds the wait for the calls of an ended process, whose connection is closed.

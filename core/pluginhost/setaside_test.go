@@ -81,8 +81,13 @@ func (s *testHost) serves(starts int) {
 // crash makes a call that ends the process each time, and returns its error.
 func (s *testHost) crash(description string) error {
 	s.t.Helper()
+	return s.crashOf("crash", description)
+}
+
+func (s *testHost) crashOf(refID, description string) error {
+	s.t.Helper()
 	var got asyncResult
-	s.advanceUntil("the call has failed", received(s.checkAsync("crash", description), &got))
+	s.advanceUntil("the call has failed", received(s.checkAsync(refID, description), &got))
 	return got.err
 }
 
@@ -122,6 +127,18 @@ func TestPluginThatClosesItsConnectionIsReplaced(t *testing.T) {
 	require.Equal(t, "1.0.0", message)
 	require.Equal(t, closedConnection, s.lastFault())
 	require.Equal(t, closedConnection, journal.requests()[0].Fault)
+}
+
+func TestSetAsideRequestNamesTheExceededLimit(t *testing.T) {
+	s, journal := newJournalHost(t)
+	s.ready("good")
+	require.True(t, IsSetAside(s.crashOf("hold-memory", "")))
+	s.serves(3)
+	require.Regexp(t, `^it used \d+ MB of memory, and its manifest allows 128$`, journal.requests()[0].Fault)
+	reports := journal.reports()
+	require.Len(t, reports, 2)
+	require.Equal(t, reports[0].Group, reports[1].Group, "one entry for both")
+	require.Empty(t, reports[0].Stack)
 }
 
 func TestRequestCrashingAfterItsDeadlineIsSetAside(t *testing.T) {

@@ -229,7 +229,7 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 			return fault != nil, fault
 		case fault := <-i.hung:
 			stopTimer()
-			k.terminate(i)
+			k.kill(i, fault.Error())
 			return true, fault
 		case w := <-k.requests:
 			stopTimer()
@@ -243,8 +243,8 @@ func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault 
 			}
 		case <-due:
 			if fault := k.checkHealth(ctx, i, &misses); fault != nil {
-				k.terminate(i)
-				return true, k.crashFault(ctx, i, fault.Error())
+				k.kill(i, fault.Error())
+				return true, k.crashFault(ctx, i, fault.Error(), "")
 			}
 		}
 	}
@@ -264,27 +264,25 @@ func (k *supervisor) endBroken(ctx context.Context, i *instance) *fault {
 			k.drain(i, true)
 			return nil
 		}
-		i.mu.Lock()
-		i.disconnected = true
-		i.mu.Unlock()
-		k.terminate(i)
-		return k.crashFault(ctx, i, closedConnection)
+		k.kill(i, closedConnection)
+		return k.crashFault(ctx, i, closedConnection, "")
 	}
 }
 
 // exitFault returns the fault of an instance whose process has exited.
 func (k *supervisor) exitFault(ctx context.Context, i *instance) *fault {
-	return k.crashFault(ctx, i, fmt.Sprintf("its process exited (%s)", i.process.exitReason()))
+	return k.crashFault(ctx, i, fmt.Sprintf("its process exited (%s)", i.process.exitReason()),
+		stackIn(i.process.log.after(i.process.logStart)))
 }
 
 // crashFault returns the fault of an instance that has ended, with the calls that were lost or abandoned. The callers
 // of the lost ones blame those.
-func (k *supervisor) crashFault(ctx context.Context, i *instance, text string) *fault {
+func (k *supervisor) crashFault(ctx context.Context, i *instance, text, stack string) *fault {
 	lost, abandoned := i.lostCalls(k.host.config.Clock.Now())
 	for _, call := range abandoned {
 		k.blame(ctx, i, call, len(lost)+len(abandoned) == 1)
 	}
-	return &fault{kind: FaultCrash, text: text, stack: stackIn(i.process.log.after(i.process.logStart)), ended: true,
+	return &fault{kind: FaultCrash, text: text, stack: stack, ended: true,
 		lost: append(lost, abandoned...), late: len(lost) == 0 && len(abandoned) == 1}
 }
 
@@ -324,6 +322,14 @@ func (k *supervisor) setHealth(wrong error) {
 	k.health = truncate(oneLine(wrong), maxFaultText)
 	k.mu.Unlock()
 	k.setState(Degraded)
+}
+
+// kill ends an instance at once, for the given reason. A stack in its log is then not that of the reason.
+func (k *supervisor) kill(i *instance, reason string) {
+	i.mu.Lock()
+	i.killedFor = reason
+	i.mu.Unlock()
+	k.terminate(i)
 }
 
 // terminate ends an instance at once.

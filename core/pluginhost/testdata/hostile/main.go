@@ -84,6 +84,14 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			findings[i] = finding
 		}
 		return findings, nil
+	case "hold-memory": // after a stack in the log that is not its own
+		fmt.Fprintf(os.Stderr, "goroutine 1 [running]:\nmain.earlier%d(0x1)\n", os.Getpid())
+		held := make([]byte, 200<<20)
+		for i := 0; i < len(held); i += 4096 {
+			held[i] = 1
+		}
+		<-ctx.Done()
+		message = fmt.Sprint(len(held))
 	case "crash", "crash-once", "panic", "panic-outside", "stop", "flood", "hang-up":
 		crash(first.RefId, first.Description)
 	default:
