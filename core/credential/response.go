@@ -111,10 +111,11 @@ func masked(a relay.Attempt, form url.Values, secrets []string) *relay.Attempt {
 	} else if successful && len(a.ResponseBody) > 0 {
 		a.ResponseBody = []byte(webhook.Masked) // a token may be anywhere in it
 	}
-	a.ResponseBody = []byte(webhook.Mask(string(a.ResponseBody), secrets...))
+	masker := webhook.NewMasker(secrets...)
+	a.ResponseBody = []byte(masker.Apply(string(a.ResponseBody)))
 	headers := make(map[string]string, len(a.ResponseHeaders))
 	for name, value := range a.ResponseHeaders {
-		if headers[name] = webhook.Mask(value, secrets...); name == "Set-Cookie" {
+		if headers[name] = masker.Apply(value); name == "Set-Cookie" {
 			headers[name] = webhook.Masked
 		}
 	}

@@ -312,7 +312,7 @@ func (s *sequence) hide(a *Attempt, next Step) {
 		secrets = append(secrets, secret, url.PathEscape(secret))
 	}
 	if len(secrets) > 0 {
-		a.mask(func(text string) string { return webhook.Mask(text, secrets...) })
+		a.mask(webhook.NewMasker(secrets...).Apply)
 	}
 	if len(raw) > 0 && !step.Hides(next.Take, a.ResponseBody, webhook.Masked) {
 		a.ResponseBody = []byte(webhook.Masked)

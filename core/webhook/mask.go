@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"encoding/base64"
 	"html"
 	"net/http"
@@ -31,79 +30,196 @@ func recordedHeaders(h http.Header, custom map[string]string) map[string]string 
 	return m
 }
 
-// masker hides secrets in responses, because some endpoints repeat the request. It lists the texts to mask, the
-// longest first.
-type masker []string
+// Masker hides secrets in texts, in any form in which a server may repeat them. It has only the start of each form: the
+// rest is made for a text that contains the start.
+type Masker []maskedSecret
 
-// newMasker returns a masker for the header values and the credentials in them.
-func newMasker(headers map[string]string) (m masker) {
+type maskedSecret struct {
+	text   string
+	starts []string // the first bytes of its forms
+}
+
+// NewMasker returns a Masker for secrets. It ignores short ones, which would match unrelated text.
+func NewMasker(secrets ...string) Masker {
+	m := make(Masker, 0, len(secrets))
+	for _, secret := range secrets {
+		if len(secret) < shortestSecret {
+			continue
+		}
+		starts := encodedForms(secret[:shortestSecret]) // every byte is encoded for itself
+		for i, start := range starts {
+			starts[i] = start[:shortestSecret]
+		}
+		m = append(m, maskedSecret{secret, distinct(starts)})
+	}
+	return m
+}
+
+// headerMasker returns a Masker for the header values and the credentials in them.
+func headerMasker(headers map[string]string) Masker {
+	secrets := make([]string, 0, 3*len(headers))
 	for name, value := range headers {
 		if http.CanonicalHeaderKey(name) == "Accept" { // not a secret, and often equal to the response's content type
 			continue
 		}
-		for _, secret := range credentials(value) {
-			if len(secret) >= shortestSecret {
-				m = append(m, encodedForms(secret)...)
-			}
-		}
+		secrets = appendCredentials(secrets, value)
 	}
-	return m.sorted()
+	return NewMasker(secrets...)
 }
 
-// sorted returns the texts with the longest first, each once.
-func (m masker) sorted() masker {
-	slices.SortFunc(m, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	return slices.Compact(m)
+// Apply masks a text.
+func (m Masker) Apply(text string) string { return m.apply(text, false) }
+
+// apply masks a text. If it was cut off, the secret at its end may not be whole.
+func (m Masker) apply(text string, cut bool) string {
+	if cut {
+		return masked(text, m.find(text, len(text)))
+	}
+	return masked(text, m.find(text))
 }
 
-// Mask replaces secrets in a text, in any form in which a server may repeat them.
-func Mask(text string, secrets ...string) string {
-	var m masker
-	for _, secret := range secrets {
-		if len(secret) >= shortestSecret {
-			m = append(m, encodedForms(secret)...)
-		}
-	}
-	return m.sorted().apply(text)
-}
-
-func (m masker) apply(s string) string {
-	for _, secret := range m {
-		s = strings.ReplaceAll(s, secret, Masked)
-	}
-	return s
-}
-
-// applyCut masks a text that was cut off. A secret at its end may not be whole.
-func (m masker) applyCut(s string) string {
-	s = m.apply(s)
-	part := 0 // length of the longest part of a secret at the end
-	for _, secret := range m {
-		for n := max(part+1, shortestSecret); n < len(secret); n++ {
-			if strings.HasSuffix(s, secret[:n]) {
-				part = n
-			}
-		}
-	}
-	if part == 0 {
-		return s
-	}
-	return s[:len(s)-part] + Masked
-}
-
-// longest returns the length in bytes of the longest text to mask.
-func (m masker) longest() int {
+// applyTo masks values of which some were cut off. It searches all at once, because there may be thousands.
+func (m Masker) applyTo(values map[string]string, isCut func(name string) bool) {
 	if len(m) == 0 {
-		return 0
+		return
 	}
-	return len(m[0])
+	names := make([]string, 0, len(values))
+	var all strings.Builder
+	var cuts []int
+	for name, value := range values {
+		names = append(names, name)
+		if all.WriteString(value); isCut(name) {
+			cuts = append(cuts, all.Len())
+		}
+		all.WriteByte('\n')
+	}
+	hidden := m.find(all.String(), cuts...)
+	if hidden == nil {
+		return
+	}
+	for _, name := range names {
+		value := values[name]
+		values[name] = masked(value, hidden[:len(value)])
+		hidden = hidden[len(value)+1:]
+	}
 }
 
-// credentials returns the secrets in a header value: the value itself, what follows its scheme ("Bearer TOKEN"), and
-// the password of a name and password.
-func credentials(value string) []string {
+// find returns which bytes of a text are to be masked, or nil if none are. At the positions of cuts, the text lacks a
+// part.
+func (m Masker) find(text string, cuts ...int) []bool {
+	s := search{text: text, cuts: cuts}
+	for _, secret := range m {
+		if !slices.ContainsFunc(secret.starts, func(start string) bool { return strings.Contains(text, start) }) {
+			continue
+		}
+		most := len(text) + 1 // bytes of a form that matter
+		for _, form := range distinct(encodedForms(secret.text[:min(len(secret.text), most)])) {
+			s.hide(form[:min(len(form), most)])
+		}
+	}
+	return s.hidden
+}
+
+// masked returns a text with each hidden part replaced.
+func masked(text string, hidden []bool) string {
+	if !slices.Contains(hidden, true) {
+		return text
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !hidden[i]:
+			b.WriteByte(text[i])
+		case i == 0 || !hidden[i-1]:
+			b.WriteString(Masked)
+		}
+	}
+	return b.String()
+}
+
+// search finds forms of secrets in a text.
+type search struct {
+	text    string
+	cuts    []int  // where a part of the text is missing, ascending
+	hidden  []bool // the bytes that are found
+	shorter []int  // see prepare
+}
+
+// hide marks where the text has a form, and where it has the start of the form before a cut. Its time grows with the
+// length of the text, whatever repeats in it (the algorithm of Knuth, Morris and Pratt).
+func (s *search) hide(form string) {
+	start, cuts := form[:shortestSecret], s.cuts
+	i := strings.Index(s.text, start)
+	if i < 0 || len(form) > len(s.text) && len(cuts) == 0 {
+		return
+	}
+	s.prepare(form)
+	matched, done := 0, 0 // bytes of the form before i; end of the last mark
+	for ; ; i++ {
+		for len(cuts) > 0 && cuts[0] < i {
+			cuts = cuts[1:]
+		}
+		if len(cuts) > 0 && cuts[0] == i && matched >= shortestSecret {
+			s.mark(max(done, i-matched), i)
+			done = i
+		}
+		if matched == 0 {
+			next := strings.Index(s.text[i:], start)
+			if next < 0 {
+				return
+			}
+			i += next
+		}
+		if i == len(s.text) {
+			return
+		}
+		for matched > 0 && (matched == len(form) || form[matched] != s.text[i]) {
+			matched = s.shorter[matched-1]
+		}
+		if form[matched] == s.text[i] {
+			matched++
+		}
+		if matched == len(form) {
+			s.mark(max(done, i+1-matched), i+1)
+			done = i + 1
+		}
+	}
+}
+
+func (s *search) mark(from, to int) {
+	if s.hidden == nil {
+		s.hidden = make([]bool, len(s.text))
+	}
+	for i := from; i < to; i++ {
+		s.hidden[i] = true
+	}
+}
+
+// prepare sets for each number of bytes of a form how many of its first bytes are also the last of these.
+func (s *search) prepare(form string) {
+	s.shorter = append(s.shorter[:0], 0)
+	for i, matched := 1, 0; i < len(form); i++ {
+		for matched > 0 && form[matched] != form[i] {
+			matched = s.shorter[matched-1]
+		}
+		if form[matched] == form[i] {
+			matched++
+		}
+		s.shorter = append(s.shorter, matched)
+	}
+}
+
+// distinct returns the texts without repeats, in the same memory.
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// appendCredentials appends the secrets in a header value: the value itself, what follows its scheme ("Bearer TOKEN"),
+// and the password of a name and password.
+func appendCredentials(all []string, value string) []string {
 	value = strings.Trim(value, " \t")
-	all := []string{value}
+	all = append(all, value)
 	scheme, rest, found := strings.Cut(value, " ")
 	if !found {
 		return all

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -40,10 +42,12 @@ func TestEchoedSecretsAreMasked(t *testing.T) {
 		"JSON": {"X-Token", `a"b\c/d<e`, `"a\"b\\c/d<e" "a\"b\\c\/d<e" "a\"b\\c/d\u003ce"`,
 			`"••••••" "••••••" "••••••"`},
 		"HTML, a form":          {"X-Token", `a+b&c=d`, `a+b&amp;c=d a%2Bb%26c%3Dd`, `•••••• ••••••`},
+		"repeats in itself":     {"X-Token", "ababab", "abababab, ababa", "••••••, ababa"},
+		"within another":        {"Authorization", "Bearer earer t0k", "Bearer earer t0k earer t0k", "•••••• ••••••"},
 		"what says the content": {"Accept", "application/json", "application/json", "application/json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.kept, newMasker(map[string]string{row.header: row.value}).apply(row.answered))
+			require.Equal(t, row.kept, headerMasker(map[string]string{row.header: row.value}).Apply(row.answered))
 		})
 	}
 }
@@ -61,6 +65,7 @@ func TestPartOfASecretIsNotKept(t *testing.T) {
 	secret := strings.Repeat("s3cr3t-value/", 10)
 	for name, body := range map[string]io.Reader{
 		"two of them, longer than the limit": strings.NewReader(secret + strings.Repeat("x", 40) + secret + secret),
+		"it starts at the end":               strings.NewReader(strings.Repeat("x", 100-7) + secret + secret + secret),
 		"the connection was cut off": io.MultiReader(strings.NewReader(secret[:50]),
 			iotest.ErrReader(io.ErrUnexpectedEOF)),
 	} {
@@ -69,8 +74,57 @@ func TestPartOfASecretIsNotKept(t *testing.T) {
 		_ = sender.read(&http.Response{Body: io.NopCloser(body), ContentLength: -1}, &attempt,
 			map[string]string{"X-Token": secret})
 		require.NotContains(t, string(attempt.ResponseBody), secret[:shortestSecret], name)
-		require.Contains(t, string(attempt.ResponseBody), Masked, name)
+		require.Contains(t, string(attempt.ResponseBody), Masked[:6], name)
 	}
+}
+
+func TestClippedHeaderKeepsNoSecret(t *testing.T) {
+	long := strings.Repeat("s3cr3t-value/", 200)
+	header := http.Header{"X-Long": {strings.Repeat("x", 1000) + long}, "X-Short": {"of pass word"}, "X-Other": {"word"}}
+	masked := maskedHeaders(header, NewMasker(long, "pass word"))
+	require.Equal(t, map[string]string{"X-Long": strings.Repeat("x", 1000) + Masked, "X-Short": "of " + Masked,
+		"X-Other": "word"}, masked)
+}
+
+// firstRead calls a function before the first byte of a body is read.
+type firstRead struct {
+	io.Reader
+	before func()
+}
+
+func (r *firstRead) Read(p []byte) (int, error) {
+	if r.before != nil {
+		r.before()
+		r.before = nil
+	}
+	return r.Reader.Read(p)
+}
+
+// Thousands of attempts may wait for slow bodies at once.
+func TestWaitingForABodyTakesLittleMemory(t *testing.T) {
+	headers, answered := map[string]string{}, http.Header{}
+	for n := range MaxHeaders {
+		name := fmt.Sprintf("X-%d", n)
+		headers[name] = "x a:" + strings.Repeat("&", 400) + name
+		answered[name] = []string{html.EscapeString(headers[name])}
+	}
+	sender := testSender(t, SenderConfig{})
+	allocated := func() uint64 {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.TotalAlloc
+	}
+	waiting := uint64(math.MaxUint64)
+	for range 5 { // other goroutines allocate as well
+		attempt, start := Attempt{}, allocated()
+		body := &firstRead{strings.NewReader(strings.Repeat("&amp;", 4<<10)), func() {
+			waiting = min(waiting, allocated()-start)
+		}}
+		response := &http.Response{Header: answered, Body: io.NopCloser(body), ContentLength: -1}
+		require.NoError(t, sender.read(response, &attempt, headers))
+		require.NotContains(t, fmt.Sprint(attempt.ResponseHeaders), "&amp;")
+	}
+	require.Less(t, waiting, uint64(64<<10))
 }
 
 // The endpoint repeats the request anywhere in its response, in several encodings.

@@ -198,29 +198,37 @@ func (s clientPair) do(request *http.Request, t *trace, config SenderConfig) (*h
 // limit, the connection is closed and the status counts.
 func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]string) error {
 	defer response.Body.Close()
-	secrets := newMasker(secret)
 	a.Status = response.StatusCode
-	a.ResponseHeaders = make(map[string]string, len(response.Header))
-	for name, values := range response.Header {
-		a.ResponseHeaders[name] = clip(secrets.apply(values[0]), 1024)
+	var body responseBody
+	var err error
+	if response.StatusCode != http.StatusSwitchingProtocols {
+		body, err = s.readBody(response)
+	} // else its body is the connection, and a read of it does not end with the context
+	if a.keepRaw {
+		a.Raw = slices.Clone(body.kept[:min(len(body.kept), s.config.KeepLimit)])
 	}
-	dropLongest(a.ResponseHeaders)
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		return nil // its body is the connection, and a read of it does not end with the context
+	secrets := headerMasker(secret) // only now, because many attempts may wait for slow bodies
+	a.ResponseHeaders = maskedHeaders(response.Header, secrets)
+	if body.kept != nil {
+		text := []byte(secrets.apply(string(body.kept), !body.whole))
+		a.ResponseBody = text[:min(len(text), s.config.KeepLimit)]
 	}
-	keep := s.config.KeepLimit + secrets.longest() // the end of the kept part must not split a secret
-	kept, whole := make([]byte, 0, 512), false
-	defer func() {
-		if a.keepRaw {
-			a.Raw = slices.Clone(kept[:min(len(kept), s.config.KeepLimit)])
-		}
-		if whole {
-			kept = []byte(secrets.apply(string(kept)))
-		} else {
-			kept = []byte(secrets.applyCut(string(kept)))
-		}
-		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
-	}()
+	return err
+}
+
+// maskMargin is how many bytes after the kept part of a text are searched for secrets. It is at least shortestSecret,
+// because a secret may start at the end of the kept part.
+const maskMargin = 256
+
+// responseBody is the start of the body of a response.
+type responseBody struct {
+	kept  []byte
+	whole bool // there is no more
+}
+
+func (s *Sender) readBody(response *http.Response) (body responseBody, err error) {
+	keep := s.config.KeepLimit + maskMargin
+	body.kept = make([]byte, 0, 512)
 	buffer := make([]byte, 4<<10)
 	if n := response.ContentLength; n >= 0 && n < int64(len(buffer)) {
 		buffer = make([]byte, n+1) // one more, to read the end as well
@@ -228,38 +236,56 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	for total := int64(0); total < s.config.ReadLimit; {
 		n, err := response.Body.Read(buffer)
 		total += int64(n)
-		if free := keep - len(kept); free > 0 {
-			kept = append(kept, buffer[:min(n, free)]...)
+		if free := keep - len(body.kept); free > 0 {
+			body.kept = append(body.kept, buffer[:min(n, free)]...)
 		}
 		if err == io.EOF {
-			whole = total <= int64(keep)
-			return nil
+			body.whole = total <= int64(keep)
+			return body, nil
 		}
 		if err != nil {
-			return err
+			return body, err
 		}
 	}
-	return nil
+	return body, nil
 }
 
-// maxHeaders is how many bytes of a response's headers are kept, because they are recorded with every attempt.
-const maxHeaders = 8 << 10
+// Bounds in bytes of the headers of a response that are kept, because they are recorded with every attempt.
+const (
+	maxHeaders   = 8 << 10 // of all
+	longestValue = 1 << 10
+)
 
-// dropLongest removes the longest headers until the rest fits into maxHeaders.
-func dropLongest(headers map[string]string) {
+// maskedHeaders returns the headers of a response for the record.
+func maskedHeaders(h http.Header, secrets Masker) map[string]string {
+	kept := make(map[string]string, len(h))
+	for name, values := range h {
+		kept[name] = values[0][:min(len(values[0]), longestValue+maskMargin)]
+	}
+	dropLongest(kept, 2*maxHeaders) // bounds what is searched
+	secrets.applyTo(kept, func(name string) bool { return len(kept[name]) < len(h[name][0]) })
+	for name, value := range kept {
+		kept[name] = clip(value, longestValue)
+	}
+	dropLongest(kept, maxHeaders)
+	return kept
+}
+
+// dropLongest removes the longest headers until the rest has at most limit bytes.
+func dropLongest(headers map[string]string, limit int) {
 	size := func(name string) int { return len(name) + len(headers[name]) }
 	total := 0
 	for name := range headers {
 		total += size(name)
 	}
-	if total <= maxHeaders {
+	if total <= limit {
 		return
 	}
 	names := slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
 		return cmp.Or(size(b)-size(a), strings.Compare(a, b))
 	})
 	for _, name := range names {
-		if total <= maxHeaders {
+		if total <= limit {
 			return
 		}
 		total -= size(name)
