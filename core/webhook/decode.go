@@ -18,7 +18,11 @@ import (
 // MaxHeaders bounds the custom headers of a subscription.
 const MaxHeaders = 32
 
-const maxHeaderValue = 4096
+// Bounds in bytes of the values of custom headers. Every attempt sends them, and searches its response for them.
+const (
+	maxHeaderValue  = 4096
+	maxHeaderValues = 16 << 10 // of all
+)
 
 // Input is the part of a subscription that a request sets. A nil field was not sent.
 type Input struct {
@@ -233,7 +237,7 @@ func checkHeaders(headers map[string]string, address string, event core.EventTyp
 		fail("headers", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxHeaders, len(headers)))
 		return
 	}
-	seen := map[string]bool{}
+	seen, total := map[string]bool{}, 0
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		field, lower := "headers."+strings.ToValidUTF8(name, "?"), strings.ToLower(name)
 		if wrong := headerNameError(name); wrong != "" {
@@ -244,5 +248,10 @@ func checkHeaders(headers map[string]string, address string, event core.EventTyp
 			fail(field, "header", fmt.Sprintf("must be a valid header value of at most %d bytes", maxHeaderValue))
 		}
 		seen[lower] = true
+		total += len(headers[name])
+	}
+	if total > maxHeaderValues {
+		fail("headers", "limit", fmt.Sprintf("must have values of at most %d bytes in all, not %d", maxHeaderValues,
+			total))
 	}
 }

@@ -18,6 +18,10 @@ func TestDecodeInputErrorsNameTheField(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf(`"x-%d":"v"`, i)
 	}
+	large := `"x-0":"v"`
+	for i := range 4 {
+		large += fmt.Sprintf(`,"x-%d":"%s"`, i+1, strings.Repeat("v", 4096))
+	}
 	for name, row := range map[string]struct{ body, path string }{
 		"nothing":                {`{}`, "event_type"},
 		"no url":                 {`{"event_type":"order_placed"}`, "url"},
@@ -45,6 +49,7 @@ func TestDecodeInputErrorsNameTheField(t *testing.T) {
 		"state of a trace":       {`{` + good + `,"headers":{"tracestate":"v"}}`, "headers.tracestate"},
 		"blank in the query":     {`{"event_type":18,"url":"https://a.example/?a=b c"}`, "url"},
 		"one header twice":       {`{` + good + `,"headers":{"X-A":"v","x-a":"w"}}`, "headers.x-a"},
+		"too large":              {`{` + good + `,"headers":{` + large + `}}`, "headers"},
 		"too many":               {`{` + good + `,"headers":{` + strings.Join(many, ",") + `}}`, "headers"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,10 +34,12 @@ func split(snapshot string) (epoch, open string) {
 // Cache caches values of businesses in this replica. A cached value may be out of date. The statement that relies on it
 // checks its snapshot against business_changes, see Checks.
 type Cache[K comparable, V any] struct {
-	Max int // entries
+	Max  int         // entries, or what Size returns for all of them
+	Size func(V) int // nil: 1
 
 	mu      sync.Mutex
 	entries map[K]Entry[V]
+	size    int // of all entries
 }
 
 // Get returns the value of a key.
@@ -48,14 +50,29 @@ func (c *Cache[K, V]) Get(key K) (Entry[V], bool) {
 	return found, known
 }
 
-// Put stores the value of a key. It empties a full cache first.
+// Put stores the value of a key. It empties a full cache first. It does not store a value that alone exceeds Max.
 func (c *Cache[K, V]) Put(key K, value Entry[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries == nil || len(c.entries) >= c.Max {
-		c.entries = map[K]Entry[V]{}
+	size := c.sizeOf(value)
+	if earlier, known := c.entries[key]; known {
+		c.size -= c.sizeOf(earlier)
+		delete(c.entries, key)
 	}
-	c.entries[key] = value
+	if c.entries == nil || c.size+size > c.Max {
+		c.entries, c.size = map[K]Entry[V]{}, 0
+	}
+	if size <= c.Max {
+		c.entries[key] = value
+		c.size += size
+	}
+}
+
+func (c *Cache[K, V]) sizeOf(entry Entry[V]) int {
+	if c.Size == nil {
+		return 1
+	}
+	return c.Size(entry.Value)
 }
 
 // Check is the snapshot of values of a business on which a statement relies.

@@ -31,7 +31,7 @@ type replica struct {
 func replicaOf(db *postgres.DB) *replica {
 	return postgres.StateOf(db, func(*postgres.DB) *replica {
 		r := &replica{}
-		r.subscriptions.cache.Max = maxSubscribedRoutes
+		boundSubscriptions(&r.subscriptions.cache)
 		return r
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/cache"
 )
 
-// maxSubscribedRoutes bounds the cached routes.
-const maxSubscribedRoutes = 20_000
+// maxSubscribed bounds the bytes of the cached routes, about 50,000 with one webhook each.
+const maxSubscribed = 64 << 20
 
 // subscriptions caches the targets of event types.
 type subscriptions struct {
@@ -24,6 +24,23 @@ type subscriptions struct {
 type subscribers struct {
 	targets []Target
 	until   time.Time // when the first earlier secret expires; zero if there is none
+}
+
+func boundSubscriptions(c *cache.Cache[Route, subscribers]) {
+	c.Max, c.Size = maxSubscribed, subscribers.size
+}
+
+// size returns about how many bytes of memory the subscribers of a route take.
+func (s subscribers) size() int {
+	const route, target, header = 256, 512, 64 // bytes beside the texts
+	size := route
+	for _, t := range s.targets {
+		size += target + len(t.URL) + len(t.Headers) + len(t.Secret) + len(t.PreviousSecret) + len(t.PreviousSecret2)
+		for name, value := range t.headers {
+			size += header + len(name) + len(value)
+		}
+	}
+	return size
 }
 
 // find adds the cached targets of a route. It reports whether they may be used.
