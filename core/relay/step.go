@@ -47,15 +47,15 @@ const (
 type sequence struct {
 	exchange
 	values    step.Values
-	responses []Response // of the steps that succeeded
-	omitted   int        // successful requests that are not recorded
-	received  int        // bytes of all responses
-	sent      bool       // a request was sent
-	unsaved   bool       // a retry would repeat a request that was sent
-	saved     bool       // all steps before this one are stored
-	progress  bool       // this attempt has completed and stored steps
-	count     int        // of the steps
-	secrets   []string   // of all responses
+	responses []Response      // of the steps that succeeded
+	omitted   int             // successful requests that are not recorded
+	received  int             // bytes of all responses
+	sent      bool            // a request was sent
+	unsaved   bool            // a retry would repeat a request that was sent
+	saved     bool            // all steps before this one are stored
+	progress  bool            // this attempt has completed and stored steps
+	count     int             // of the steps
+	secrets   map[string]bool // of all responses
 	stored    storedSteps
 }
 
@@ -306,13 +306,14 @@ func (s *sequence) target(next Step) (*url.URL, error) {
 func (s *sequence) hide(a *Attempt, next Step) {
 	raw := a.Raw
 	a.Raw = nil
-	s.secrets = append(s.secrets, step.Secrets(next.Take, raw)...)
-	var secrets []string
-	for _, secret := range append(s.values.Secrets(), s.secrets...) {
-		secrets = append(secrets, secret, url.PathEscape(secret))
+	if s.secrets == nil {
+		s.secrets = map[string]bool{}
 	}
-	if len(secrets) > 0 {
-		a.mask(webhook.NewMasker(secrets...).Apply)
+	for _, secret := range append(step.Secrets(next.Take, raw), s.values.Secrets()...) {
+		s.secrets[secret], s.secrets[url.PathEscape(secret)] = true, true
+	}
+	if len(s.secrets) > 0 {
+		a.mask(webhook.NewMasker(slices.Collect(maps.Keys(s.secrets))...).Apply)
 	}
 	if len(raw) > 0 && !step.Hides(next.Take, a.ResponseBody, webhook.Masked) {
 		a.ResponseBody = []byte(webhook.Masked)

@@ -186,6 +186,23 @@ func TestUntakenSecretsAreMasked(t *testing.T) {
 	}
 }
 
+func TestRepeatedSecretsAreKeptOnce(t *testing.T) {
+	var s sequence
+	next := Step{Take: []step.Take{{Name: "key", Pointer: "/key", MaxLength: 20, Secret: true}}}
+	var first int
+	for range 3 {
+		a := Attempt{Raw: []byte(`{"key":"live/token"}`), URL: "https://api.example/live%2Ftoken",
+			ResponseBody: []byte(`{"key":"live/token"}`), ResponseHeaders: map[string]string{"X-Echo": "of live/token"}}
+		s.hide(&a, next)
+		require.NotContains(t, fmt.Sprint(a.URL, string(a.ResponseBody), a.ResponseHeaders), "live")
+		if first == 0 {
+			first = len(s.secrets)
+		}
+	}
+	require.Positive(t, first)
+	require.Len(t, s.secrets, first)
+}
+
 func TestRulesJudgeTheUnmaskedResponse(t *testing.T) {
 	steps := uploadSteps()[:2]
 	steps[1].Request.Success = Success{Pointer: "/session", Equals: `"s3cret-key"`}
