@@ -401,7 +401,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 		return s
 	}
 	hours := func(day, from, to string) []store.Timing {
-		return []store.Timing{{Day: day, Slots: []store.Slot{{StartTime: from, EndTime: to}}}}
+		return []store.Timing{{Day: day, Slots: []core.HoursSlot{{StartTime: from, EndTime: to}}}}
 	}
 	for name, row := range map[string]struct {
 		store store.Stored

@@ -71,11 +71,11 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 			ui.Neutral, "Not listed", "The POS has not selected this platform for the store", AtStore},
 		"closed by its hours": {openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
-				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 		}), "tasty", &ready, nil, ui.Warn, "Closed now", "closed now", AtStore},
 		"closed, and menu rejected": {openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
-				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 		}), "tasty", &ready, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live",
 			"not published",
 			AtSettings},
@@ -164,7 +164,7 @@ func TestHoursOfADateExplainAClosedStore(t *testing.T) {
 	} {
 		closed := openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
-				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 			s.SpecialTimings = []core.DateHours{date}
 		})
 		cause := Store(closed, []string{"tasty"}, nil, "", now)

@@ -75,9 +75,8 @@ type Column struct {
 // Kind is the layout of a column.
 type Kind string
 
-// The kinds of columns. Wide takes the remaining width.
+// The kinds of columns besides the usual one, "". Wide takes the remaining width.
 const (
-	Normal Kind = ""
 	Wide   Kind = "wide"
 	Figure Kind = "figure"
 )

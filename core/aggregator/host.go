@@ -290,8 +290,8 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 	}
 }
 
-// Refresh reads and applies the desired states once, checks settings and reports. Calls must not overlap each other or
-// Run.
+// Refresh reads and applies the desired states once, checks settings and reports. Only tests call it. Calls must not
+// overlap each other or Run.
 func (h *Host) Refresh(ctx context.Context, worker bool) error {
 	h.readAt = time.Time{}
 	err := h.refresh(ctx, worker)

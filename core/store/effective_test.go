@@ -23,12 +23,12 @@ func localTime(t *testing.T, text string) time.Time {
 
 func TestOpeningHoursDecideWhetherAStoreIsOpen(t *testing.T) {
 	week := []Timing{
-		{Day: "monday", Slots: []Slot{{StartTime: "10:00:00", EndTime: "14:00:00"},
+		{Day: "monday", Slots: []core.HoursSlot{{StartTime: "10:00:00", EndTime: "14:00:00"},
 			{StartTime: "22:00:00", EndTime: "02:00:00"}}},
-		{Day: "wednesday", Slots: []Slot{{StartTime: "00:00:00", EndTime: "23:59:59"}}},
+		{Day: "wednesday", Slots: []core.HoursSlot{{StartTime: "00:00:00", EndTime: "23:59:59"}}},
 		{Day: "friday"},
 	}
-	sunday := []Timing{{Day: "sunday", Slots: []Slot{{StartTime: "23:00:00", EndTime: "01:00:00"}}}}
+	sunday := []Timing{{Day: "sunday", Slots: []core.HoursSlot{{StartTime: "23:00:00", EndTime: "01:00:00"}}}}
 	for _, c := range []struct {
 		name    string
 		timings []Timing
@@ -68,7 +68,7 @@ func TestStoreIsOpenExactlyDuringItsSlot(t *testing.T) {
 		}
 		clock := func(s int) string { return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60) }
 		timings := []Timing{{Day: "monday",
-			Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
+			Slots: []core.HoursSlot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
 		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "offset")
 		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 		open, ago := core.OpeningHours{Week: timings}.OpenAt(monday.Add(time.Duration(offset) * time.Second))

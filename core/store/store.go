@@ -60,9 +60,6 @@ type PlatformData struct {
 // Timing is the opening hours of one weekday.
 type Timing = core.DayHours
 
-// Slot is one time range of opening hours.
-type Slot = core.HoursSlot
-
 // Submitted is one store of a request, in raw and decoded form.
 type Submitted struct {
 	Raw      jsontext.Value

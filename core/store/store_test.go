@@ -100,9 +100,9 @@ func TestDecodeNormalizesTimings(t *testing.T) {
 			`{"start_time":"09:00","end_time":"18:00"}]},{"day":"sunday","slots":[]}]`)))
 	require.NoError(t, err)
 	require.Equal(t, []Timing{
-		{Day: "friday", Slots: []Slot{{StartTime: "18:00:00", EndTime: "02:00:00"},
+		{Day: "friday", Slots: []core.HoursSlot{{StartTime: "18:00:00", EndTime: "02:00:00"},
 			{StartTime: "09:00:00", EndTime: "18:00:00"}}},
-		{Day: "sunday", Slots: []Slot{}},
+		{Day: "sunday", Slots: []core.HoursSlot{}},
 	}, request.Stores[0].Object.Timings)
 }
 

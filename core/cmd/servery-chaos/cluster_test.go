@@ -54,7 +54,7 @@ func (c *cluster) url() string {
 	server := c.primary.Load().server
 	dsn, err := url.Parse(server.DSN())
 	require.NoError(c.t, err)
-	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", dsn.User, c.proxy.address, server.Database())
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", dsn.User, c.proxy.address, server.User())
 }
 
 func (c *cluster) nextDir() string {

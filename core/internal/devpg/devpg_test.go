@@ -166,7 +166,7 @@ func TestStartServesAndCloseStops(t *testing.T) {
 	pid := pidOf(s)
 
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
-	assert.Equal(t, s.User()+"/"+s.Database(), query(t, s, "SELECT current_user || '/' || current_database()"))
+	assert.Equal(t, s.User()+"/"+s.User(), query(t, s, "SELECT current_user || '/' || current_database()"))
 	assert.Equal(t, "off", query(t, s, "SHOW is_superuser"))
 	assert.Equal(t, "off", query(t, s, "SHOW fsync"))
 	assert.Equal(t, "UTF8", query(t, s, "SHOW server_encoding"))

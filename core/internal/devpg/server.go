@@ -136,11 +136,8 @@ func (s *Server) Socket() string { return s.socket }
 // Cluster returns the directory of the cluster, which contains the password of the hub's role.
 func (s *Server) Cluster() string { return s.layout.cluster() }
 
-// User returns the name of the hub's role.
+// User returns the name of the hub's role, and of its database.
 func (s *Server) User() string { return roleName }
-
-// Database returns the name of the database.
-func (s *Server) Database() string { return roleName }
 
 // DSN returns the URL of the database, in the form of bun's pgdriver for Unix sockets. It disables TLS, which
 // PostgreSQL does not support on Unix sockets.

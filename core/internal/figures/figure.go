@@ -10,13 +10,10 @@ import (
 	"strings"
 )
 
-// Units of figures.
+// Units of figures that are compared by rules of their own.
 const (
-	Milliseconds = "ms"
-	Microseconds = "µs"
-	PerSecond    = "/s"
-	Megabytes    = "MB"
-	Percent      = "%"
+	PerSecond = "/s"
+	Percent   = "%"
 )
 
 // Figure is a measured value beside its floor and its target.

@@ -12,6 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const (
+	milliseconds = "ms"
+	microseconds = "µs"
+	megabytes    = "MB"
+)
+
 func of(name, unit string) *Figure { return &Figure{Name: name, Unit: unit} }
 
 // evaluated is the figure with a target.
@@ -52,14 +58,14 @@ func TestMedianOfOddAndEvenCounts(t *testing.T) {
 
 func TestRatioIsTheMedianOfTheRounds(t *testing.T) {
 	// the second was disturbed
-	f := of("stores/job", Milliseconds).Measure(200, 900, 210).Against([]float64{100, 300, 70})
+	f := of("stores/job", milliseconds).Measure(200, 900, 210).Against([]float64{100, 300, 70})
 	require.Equal(t, 210.0, f.Measured)
 	require.Equal(t, 100.0, *f.Floor)
 	require.Equal(t, 3.0, *f.Ratio)
 }
 
 func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
-	time := of("time", Milliseconds).Measure(20).Against([]float64{10})
+	time := of("time", milliseconds).Measure(20).Against([]float64{10})
 	rate := of("rate", PerSecond).Measure(2000).Against([]float64{4000})
 	for _, c := range []struct {
 		met bool
@@ -78,11 +84,11 @@ func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
 
 func TestFiguresAreFormattedAsATable(t *testing.T) {
 	figures := list(
-		evaluated(of("stores/accept", Milliseconds).Measure(80, 120.4, 90), "< 150 ms"),
+		evaluated(of("stores/accept", milliseconds).Measure(80, 120.4, 90), "< 150 ms"),
 		evaluated(of("deliveries/drain", PerSecond).Measure(12345).Against([]float64{50000}), ">= 25%"),
-		(&Figure{Name: "stores/job", Unit: Milliseconds, Note: "%d stores"}).Measure(300).
+		(&Figure{Name: "stores/job", Unit: milliseconds, Note: "%d stores"}).Measure(300).
 			Against([]float64{150}).Noted(5000),
-		of("idle/memory", Megabytes).Measure(61.31),
+		of("idle/memory", megabytes).Measure(61.31),
 		&Figure{Name: "idle/cpu", Error: "the hub went away"},
 	)
 	require.Equal(t, `FIGURE            MEASURED     FLOOR  RATIO  TARGET    MET
@@ -96,9 +102,9 @@ idle/cpu            failed                                  the hub went away
 
 func grown() []Figure {
 	return list(
-		of("menu/growth 100", Microseconds).Measure(40).Sized(100),
-		of("menu/growth 12000", Microseconds).Measure(20).Sized(12000),
-		of("stores/growth 50", Microseconds).Measure(90).Sized(50),
+		of("menu/growth 100", microseconds).Measure(40).Sized(100),
+		of("menu/growth 12000", microseconds).Measure(20).Sized(12000),
+		of("stores/growth 50", microseconds).Measure(90).Sized(50),
 		&Figure{Name: "stores/growth 200", Error: "it failed"},
 		of("deliveries/history drain", PerSecond).Measure(900).Sized(5_000_000).Against([]float64{1000}),
 	)
@@ -139,18 +145,18 @@ func TestNewTableReplacesTheOldOne(t *testing.T) {
 
 func TestRunsAreComparedByRatiosThenFigures(t *testing.T) {
 	before := list(
-		of("stores/job", Milliseconds).Measure(100).Against([]float64{50}),
+		of("stores/job", milliseconds).Measure(100).Against([]float64{50}),
 		of("drain", PerSecond).Measure(1000).Against([]float64{2000}),
 		of("intake", PerSecond).Measure(1000),
-		evaluated(of("latency", Milliseconds).Measure(5), "< 10 ms"),
-		of("gone", Milliseconds).Measure(5),
+		evaluated(of("latency", milliseconds).Measure(5), "< 10 ms"),
+		of("gone", milliseconds).Measure(5),
 	)
 	after := list(
-		of("stores/job", Milliseconds).Measure(200).Against([]float64{100}), // a slower machine
+		of("stores/job", milliseconds).Measure(200).Against([]float64{100}), // a slower machine
 		of("drain", PerSecond).Measure(1000).Against([]float64{1000}),
 		of("intake", PerSecond).Measure(800),
-		evaluated(of("latency", Milliseconds).Measure(5.4), "< 5.2 ms"),
-		of("fresh", Milliseconds).Measure(1),
+		evaluated(of("latency", milliseconds).Measure(5.4), "< 5.2 ms"),
+		of("fresh", milliseconds).Measure(1),
 		&Figure{Name: "idle/cpu", Error: "the hub went away"},
 	)
 	compared, worse := Compare(before, after, 10)
@@ -185,5 +191,5 @@ func TestGuideStatesCapacitiesOfTheLastTable(t *testing.T) {
 	}
 	const disk = "| disk | `idle/memory` | 40.0 MB | |\n| x | `orders/intake` | 1/s | |"
 	require.Equal(t, "| disk | `idle/memory` | 41.5 MB | |\n| x | `orders/intake` | 1/s | |", capacities(disk,
-		list(of("idle/memory", Megabytes).Measure(41.5), &Figure{Name: "orders/intake", Error: "it failed"})))
+		list(of("idle/memory", megabytes).Measure(41.5), &Figure{Name: "orders/intake", Error: "it failed"})))
 }

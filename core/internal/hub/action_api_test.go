@@ -12,7 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -55,9 +55,7 @@ func TestActionRequestCountsAsPOSHeartbeat(t *testing.T) {
 	silent := func() int {
 		require.NoError(t, f.hub.monitor.presence.Flush(t.Context()))
 		require.NoError(t, f.hub.monitor.checkStores(t.Context()))
-		list, err := availability.NewPresence(f.hub.db).Silent(t.Context(), f.tenant.ID, 10)
-		require.NoError(t, err)
-		return len(list)
+		return len(pgtest.SilentStores(t, f.hub.db, f.tenant.ID))
 	}
 	f.ok("GET", storesRoute+"s1/", "")
 	require.Zero(t, silent())

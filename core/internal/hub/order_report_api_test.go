@@ -13,7 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
 const itemsOOSRoute = "/hub/api/v1/orders/items-oos/"
@@ -229,15 +229,10 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 			`"name":"Three","city":"C"}]}`)
 	s.awaitCallback(3)
 	ctx := context.Background()
-	look := func() (silent []string) {
+	look := func() []string {
 		require.NoError(t, s.hub.monitor.presence.Flush(ctx))
 		require.NoError(t, s.hub.monitor.checkStores(ctx))
-		list, err := availability.NewPresence(s.hub.db).Silent(ctx, s.tenant.ID, 10)
-		require.NoError(t, err)
-		for _, store := range list {
-			silent = append(silent, store.RefID)
-		}
-		return silent
+		return pgtest.SilentStores(t, s.hub.db, s.tenant.ID)
 	}
 	// and recorded: the result arrives after the response, and an expired lease would repeat the call
 	delivered := func(event string, n int) {
@@ -265,9 +260,7 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	s.clock.Advance(time.Hour)
 	require.Equal(t, []string{"s1", "s2"},
 		func() []string { list := look(); return []string{min(list[0], list[1]), max(list[0], list[1])} }())
-	foreign, err := availability.NewPresence(s.hub.db).Silent(ctx, core.BusinessID(int64(s.tenant.ID)+1), 10)
-	require.NoError(t, err)
-	require.Empty(t, foreign)
+	require.Empty(t, pgtest.SilentStores(t, s.hub.db, core.BusinessID(int64(s.tenant.ID)+1)))
 	s.sendAsChannel("POST", channelOrdersRoute, orderOf("2", ""))
 	delivered("order_placed", 2)
 	require.Equal(t, []string{"s2"}, look(), "an accepted delivery")

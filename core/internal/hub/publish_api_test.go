@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	"github.com/servery-hub/servery/core/relay"
@@ -350,7 +351,7 @@ func TestAggregatorReceivesAcknowledgementAndStatusUpdates(t *testing.T) {
 	require.Equal(t, "POST /v2/orders/A-1/reject", paths()[0])
 	require.Contains(t, n.aggregators.requests()[before+1].body, "R-7")
 
-	require.NoError(t, platforms.New(n.hub.db).SetPlatformStoreIDs(t.Context(), n.tenant.ID, "p-a",
+	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), n.hub.db, n.tenant.ID, "p-a",
 		map[string]string{"s1": "R-7"}))
 	n.advanceUntil("the menu goes to the outlet", func() bool { return len(paths()) == 3 })
 	require.Equal(t, []string{"PUT /v2/outlets/R-7/menu", "PUT /v2/outlets/s1/listing"}, paths()[1:])

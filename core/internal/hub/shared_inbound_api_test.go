@@ -168,7 +168,7 @@ func TestSharedURLIgnoresClaimsOfOtherBusinesses(t *testing.T) {
 		`platform_data: the platform_store_id \"91\" of platform \"deliveroo\" belongs to another business: `+
 			`ask the operator to remove it there`)
 	require.Contains(t, claim(third, "s1", "92"), `"errors":0`)
-	require.ErrorContains(t, store.SetPlatformStoreIDs(t.Context(), third.ID, "deliveroo",
+	require.ErrorContains(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, third.ID, "deliveroo",
 		map[string]string{"s1": "91"}), "belongs to another business")
 	require.Contains(t, claim(other, "s2", "91"), `"errors":0`, "its own")
 	require.Contains(t, d.claim(third, "later", "s2", "91"), `"errors":0`)
@@ -216,22 +216,21 @@ func TestInactiveStoreReleasesItsPlatformStoreID(t *testing.T) {
 	place("gb:3")
 	require.Equal(t, []string{"gb:3"}, d.orderIDs(other))
 	require.Contains(t, activate(true), "belongs to another business")
-	store := platforms.New(d.hub.db)
-	require.NoError(t, store.SetPlatformStoreIDs(t.Context(), d.tenant.ID, "roo", map[string]string{"s1": "88"}),
+	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo", map[string]string{"s1": "88"}),
 		"an unchanged id")
-	require.NoError(t, store.SetPlatformStoreIDs(t.Context(), d.tenant.ID, "roo", map[string]string{"s1": ""}))
+	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo", map[string]string{"s1": ""}))
 	require.Contains(t, activate(true), `"errors":0`)
 }
 
 func TestOneOfTwoConcurrentClaimsSucceeds(t *testing.T) {
 	d, other := newSharedHub(t)
-	store, claimed := platforms.New(d.hub.db), make(chan error, 1)
+	claimed := make(chan error, 1)
 	require.NoError(t, d.hub.db.InTx(t.Context(), func(tx bun.Conn) error {
 		require.NoError(t, platforms.LockShared(t.Context(), tx, d.tenant.ID, ""))
 		_, err := tx.ExecContext(t.Context(), `UPDATE stores SET platform_data = '[{"name":"roo",
 			"platform_store_id":"93"}]' WHERE business_id = ? AND ref_id = 's1'`, d.tenant.ID)
 		go func() {
-			claimed <- store.SetPlatformStoreIDs(t.Context(), other.ID, "roo", map[string]string{"s1": "93"})
+			claimed <- pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, other.ID, "roo", map[string]string{"s1": "93"})
 		}()
 		d.advanceUntil("the other waits", func() bool {
 			var n int

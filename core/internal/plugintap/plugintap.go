@@ -26,7 +26,6 @@ const fileName = ".dev.json"
 const (
 	dialTimeout  = time.Second
 	writeTimeout = 5 * time.Second
-	maxRecord    = 4 << 20
 )
 
 // target is the content of the file.

@@ -68,12 +68,6 @@ func Lookup(event core.EventType) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Schema returns the JSON Schema (2020-12) of the body of an event type, or nil if the type is unknown.
-func Schema(event core.EventType) []byte {
-	entry, _ := Lookup(event)
-	return slices.Clone(entry.Schema)
-}
-
 // Sample returns a sample body of an event type, or nil if the type is unknown.
 func Sample(event core.EventType) []byte {
 	entry, _ := Lookup(event)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/sweep"
@@ -92,14 +91,6 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 		return nil, err
 	}
 	return changes, nil
-}
-
-// Silent returns at most limit stores with a silent POS, the longest silence first. Business 0
-// means all businesses.
-func (p Presence) Silent(ctx context.Context, business core.BusinessID, limit int) ([]presence.Store, error) {
-	return p.stores(ctx, p.db.Bun(), 0,
-		`presence.silent_since IS NOT NULL AND (?0 = 0 OR presence.business_id = ?0)
-			ORDER BY presence.silent_since, presence.store_id LIMIT ?1`, business, limit)
 }
 
 // PendingStores returns the stores whose closed state does not match their silence.

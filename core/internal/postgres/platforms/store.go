@@ -148,8 +148,9 @@ func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.
 	return p.SetWithStores(ctx, business, platform, change, nil)
 }
 
-// SetWithStores also sets the platform store ids of stores (SetPlatformStoreIDs), in the same
-// transaction.
+// SetWithStores also sets the platform store ids of stores, by their ref_ids, in the same
+// transaction. An empty id removes one. It returns NotFound for an unknown store, Conflict if another
+// store has the id, and Invalid for a malformed id.
 func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error, stores map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {

@@ -18,29 +18,12 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// SetPlatformStoreIDs sets the platform store ids of stores, by their ref_ids. An empty id removes
-// one. It writes the platform_store_id in platform_data, which the POS may send too.
+// setPlatformStoreIDs sets the platform store ids of stores, by their ref_ids. An empty id removes
+// one. It writes the platform_store_id in platform_data, which the POS may send too. The caller
+// holds the locks of LockPlatformStores and LockShared.
 //
-// It returns NotFound for an unknown store or platform. It returns Conflict if another
-// store has the id, and Invalid for a malformed id.
-func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string,
-	ids map[string]string) error {
-	return p.db.InTx(ctx, func(tx bun.Conn) error {
-		if _, _, err := p.Read(ctx, tx, business, platform, ""); err != nil {
-			return err
-		}
-		if err := LockPlatformStores(ctx, tx, business); err != nil {
-			return err
-		}
-		if err := LockShared(ctx, tx, business, ""); err != nil {
-			return err
-		}
-		return p.setPlatformStoreIDs(ctx, tx, business, platform, ids)
-	})
-}
-
-// setPlatformStoreIDs does the work of SetPlatformStoreIDs. The caller holds the locks of
-// LockPlatformStores and LockShared.
+// It returns NotFound for an unknown store. It returns Conflict if another store has the id, and
+// Invalid for a malformed id.
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {

@@ -149,9 +149,7 @@ func TestHeartbeatDuringAReviewKeepsItsStoreOpen(t *testing.T) {
 	heartbeat := func(exec otherTx) { exec(`UPDATE pos_presence SET seen_at = ?`, s.clock.Now()) }
 	require.NoError(t, during(t, s.db, heartbeat, nil, review)[0])
 	require.Empty(t, changes)
-	silent, err := availability.NewPresence(s.db).Silent(t.Context(), s.business, 9)
-	require.NoError(t, err)
-	require.Empty(t, silent)
+	require.Empty(t, pgtest.SilentStores(t, s.db, s.business))
 }
 
 func TestJobIsRerunOnceConcurrently(t *testing.T) {

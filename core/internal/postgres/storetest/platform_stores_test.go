@@ -43,7 +43,7 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 			`"platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
 
 	name := func(platform, ref, id string) error {
-		return platforms.SetPlatformStoreIDs(t.Context(), p.business, platform, map[string]string{ref: id})
+		return pgtest.SetPlatformStoreIDs(t.Context(), p.db, p.business, platform, map[string]string{ref: id})
 	}
 	require.Equal(t, core.Invalid, core.CodeOf(name("b", "s2", "..")))
 	require.Equal(t, core.Conflict, core.CodeOf(name("b", "s2", "s1")), "the ref_id by which it is known")

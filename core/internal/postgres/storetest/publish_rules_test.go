@@ -205,9 +205,9 @@ func (p *publishHarness) storeID(ref string) int64 {
 
 func TestPlatformStoreIDsMapToStores(t *testing.T) {
 	p := newPublishHarness(t)
-	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
+	callers := platformsdb.NewCallers(p.db)
 	name := func(platform string, ids map[string]string) error {
-		return platforms.SetPlatformStoreIDs(context.Background(), p.business, platform, ids)
+		return pgtest.SetPlatformStoreIDs(context.Background(), p.db, p.business, platform, ids)
 	}
 	require.Equal(t, []string{"s1/a", "s2/a"},
 		p.marked(func() { require.NoError(t, name("a", map[string]string{"s1": "R-1", "s2": "R-2"})) }))
