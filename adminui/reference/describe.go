@@ -46,7 +46,7 @@ func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base s
 	var bodies []example
 	if o.RequestBody != nil && len(o.RequestBody.Content) > 0 {
 		body := o.RequestBody.Content[0].value
-		if view.tables, err = d.bodyTable(view.tables, o.ID+"-body", "Body", body); err != nil {
+		if view.tables, err = d.bodyTable(view.tables, o.ID+"-body", body); err != nil {
 			return view, err
 		}
 		bodies = examplesOf(body)
@@ -140,7 +140,7 @@ func (d *document) namedField(name string, p *parameter) (field, error) {
 }
 
 // bodyTable appends the table of the fields of a body, if it has any.
-func (d *document) bodyTable(tables []table, id, title string, m media) ([]table, error) {
+func (d *document) bodyTable(tables []table, id string, m media) ([]table, error) {
 	if m.Schema == nil {
 		return tables, nil
 	}
@@ -152,7 +152,7 @@ func (d *document) bodyTable(tables []table, id, title string, m media) ([]table
 	if err != nil || len(fields) == 0 {
 		return tables, err
 	}
-	return append(tables, table{id, title, fields}), nil
+	return append(tables, table{id, "Body", fields}), nil
 }
 
 // describeResponse builds the view model of a response.
@@ -180,7 +180,7 @@ func (d *document) describeResponse(id, status string, r *response) (responseVie
 	}
 	for _, content := range r.Content {
 		var err error
-		if a.tables, err = d.bodyTable(a.tables, id+"-body", "Body", content.value); err != nil {
+		if a.tables, err = d.bodyTable(a.tables, id+"-body", content.value); err != nil {
 			return a, err
 		}
 		a.examples = append(a.examples, examplesOf(content.value)...)

@@ -57,9 +57,9 @@ func restaurantPath(id, ref string) string {
 // InterpretAvailability interprets the response. B rejects only unknown objects, and disabling these is not an error.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	outcome, err := readPublishResult(response)
-	if err == nil && action == sdk.Disable {
+	outcome := readPublishResult(response)
+	if action == sdk.Disable {
 		outcome.Errors = nil
 	}
-	return outcome, err
+	return outcome, nil
 }

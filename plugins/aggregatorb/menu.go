@@ -280,14 +280,14 @@ func (k menuBuilder) description(item *sdk.Item) string {
 
 // InterpretPublish interprets the response to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return readPublishResult(response)
+	return readPublishResult(response), nil
 }
 
 // readPublishResult interprets the response to a menu or an availability change.
-func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
+func readPublishResult(response *sdk.Response) *sdk.PublishOutcome {
 	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
-		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
+		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}
 	}
 	var answer struct {
 		Message  string `json:"message"`
@@ -305,5 +305,5 @@ func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 		outcome.Errors = append(outcome.Errors,
 			&pb.PublishError{Entity: "item", RefId: r.DishID, Code: "rejected", Message: r.Reason})
 	}
-	return outcome, nil
+	return outcome
 }

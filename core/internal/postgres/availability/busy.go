@@ -78,7 +78,7 @@ func (t Store) endWorkloads(ctx context.Context, business core.BusinessID, limit
 }
 
 // undoWorkloads restores the workloads that platforms had accepted before calls that failed.
-func undoWorkloads(ctx context.Context, db *postgres.DB, tx bun.Conn, ended []endedSwitch) error {
+func undoWorkloads(ctx context.Context, tx bun.Conn, ended []endedSwitch) error {
 	var businesses, stores []int64
 	var calls []core.ID
 	var platforms, references []string

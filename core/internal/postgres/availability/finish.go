@@ -56,7 +56,7 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 		}
 		list = append(list, t)
 	}
-	if err := undoWorkloads(ctx, db, tx, workloads); err != nil {
+	if err := undoWorkloads(ctx, tx, workloads); err != nil {
 		return nil, err
 	}
 	return events, republishEnded(ctx, db, tx, list)

@@ -190,7 +190,7 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 	}
 	_, err := j.db.Bun().ExecContext(ctx, queries.With("retry", postgres.Args{
 		"business": work.Business, "ordering_key": work.OrderingKey(), "seq": work.Seq, "owner": work.Owner,
-		"at": at, "uncounted": uncounted, "cause": truncate(cause, 4000),
+		"at": at, "uncounted": uncounted, "cause": truncate(cause),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing job %s: %w", work.ID, err)
@@ -281,7 +281,7 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	}
 	_, err := tx.ExecContext(ctx, queries.With("finish", postgres.Args{
 		"business": work.Business, "ordering_key": work.OrderingKey(), "seq": work.Seq, "id": work.ID,
-		"state": state, "now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result),
+		"state": state, "now": db.Clock().Now(), "error": truncate(end.Failure), "result": string(end.Result),
 		"event": end.Event, "objects": end.Objects,
 	}))
 	if err != nil {
@@ -290,10 +290,13 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	return nil
 }
 
-// truncate shortens a text to n bytes, between characters, and replaces what PostgreSQL cannot store.
-func truncate(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
+// maxError bounds the stored error of a job, in bytes.
+const maxError = 4000
+
+// truncate shortens an error between characters, and replaces what PostgreSQL cannot store.
+func truncate(s string) string {
+	if len(s) > maxError {
+		s = strings.ToValidUTF8(s[:maxError], "")
 	}
 	return postgres.CleanText(s)
 }

@@ -218,7 +218,7 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 		if err := dropValues(ctx, tx, business, platform.Name); err != nil {
 			return nil, nil, err
 		}
-		if err := publications.ResetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
+		if err := publications.ResetPublished(ctx, tx, business, platform.Name); err != nil {
 			return nil, nil, err
 		}
 	}

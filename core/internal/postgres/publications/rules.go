@@ -57,8 +57,7 @@ func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string)
 
 // ResetPublished clears the published state of a platform that another plugin now serves, because
 // the new aggregator has none of these menus. Running work of the former plugin is discarded.
-func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
-	platform string) error {
+func ResetPublished(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	_, err := tx.ExecContext(ctx, queries.With("forget_published", postgres.Args{
 		"business": business, "platform": platform,
 	}))
