@@ -110,14 +110,14 @@ func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 // NextDue runs a statement of QueryKeyed that returns the earliest due time of a queue and the epoch of the clock. It
 // returns zero if nothing is due.
 func (db *DB) NextDue(ctx context.Context, statement Statement) (time.Time, error) {
-	var next sql.NullTime
+	var next time.Time
 	var epoch int64
 	if err := db.QueryKeyed(ctx, statement, func(rows *sql.Rows) error {
-		return rows.Scan(&next, &epoch)
+		return rows.Scan(OrZero(&next), &epoch)
 	}); err != nil {
 		return time.Time{}, fmt.Errorf("finding the earliest due time: %w", err)
 	}
-	return next.Time, db.CheckEpoch(ctx, epoch)
+	return next, db.CheckEpoch(ctx, epoch)
 }
 
 // measureClock returns how far the database's clock is ahead of this machine's. It uses a fast round trip, or the

@@ -2,7 +2,6 @@ package availability
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -62,12 +61,12 @@ func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.
 
 // nextDue returns the earliest due time of all businesses except some, or the zero time if nothing is pending.
 func (t Store) nextDue(ctx context.Context, except []int64) (time.Time, error) {
-	var due sql.NullTime
+	var due time.Time
 	query := queries.With("next_due", postgres.Args{"except": postgres.Array(except)})
-	if err := t.db.Bun().QueryRowContext(ctx, query).Scan(&due); err != nil {
+	if err := t.db.Bun().QueryRowContext(ctx, query).Scan(postgres.OrZero(&due)); err != nil {
 		return time.Time{}, fmt.Errorf("reading timed availability changes: %w", err)
 	}
-	return due.Time, nil
+	return due, nil
 }
 
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {

@@ -138,7 +138,7 @@ type loadedCall struct {
 	id      *core.ID // nil: no call waits
 	kind    relay.Kind
 	payload string
-	since   sql.NullTime
+	since   time.Time
 	trace   core.Trace
 	state   order.State
 	rider   order.RiderStatus // the latest
@@ -146,7 +146,7 @@ type loadedCall struct {
 
 func (l *loadedCall) fields() []any {
 	return []any{&l.known, &l.record, &l.order.PlatformOrderID, &l.order.DeliveryMode, &l.order.Bulk,
-		&l.order.StoreRefID, &l.plugin, &l.id, &l.kind, &l.payload, &l.since, &l.trace, &l.state, &l.rider}
+		&l.order.StoreRefID, &l.plugin, &l.id, &l.kind, &l.payload, postgres.OrZero(&l.since), &l.trace, &l.state, &l.rider}
 }
 
 // complete adds the loaded fields to a claimed ordering key.
@@ -154,7 +154,7 @@ func (l *loadedCall) complete(c relay.Call) relay.Call {
 	l.order.ID = c.Order.ID
 	c.Order, c.Plugin = l.order, l.plugin
 	if c.Kind != relay.RiderLocation && l.id != nil {
-		c.ID, c.Kind, c.Payload, c.Since, c.Trace = *l.id, l.kind, []byte(l.payload), l.since.Time, l.trace
+		c.ID, c.Kind, c.Payload, c.Since, c.Trace = *l.id, l.kind, []byte(l.payload), l.since, l.trace
 	}
 	return c
 }

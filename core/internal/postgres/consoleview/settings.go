@@ -2,13 +2,13 @@ package consoleview
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/polls"
 )
@@ -67,9 +67,10 @@ func (c Store) addVersions(ctx context.Context, business core.BusinessID, list [
 	for rows.Next() {
 		var name, version string
 		var secretTimes []byte
-		var rejectedAt, keyCreatedAt sql.NullTime
+		var rejectedAt, keyCreatedAt time.Time
 		var rejection string
-		if err := rows.Scan(&name, &version, &secretTimes, &rejectedAt, &rejection, &keyCreatedAt); err != nil {
+		if err := rows.Scan(&name, &version, &secretTimes, postgres.OrZero(&rejectedAt), &rejection,
+			postgres.OrZero(&keyCreatedAt)); err != nil {
 			return fmt.Errorf("reading platforms: %w", err)
 		}
 		i, known := indexes[name]
@@ -77,12 +78,12 @@ func (c Store) addVersions(ctx context.Context, business core.BusinessID, list [
 			continue
 		}
 		p := &list[i]
-		p.Version, p.RejectedAt, p.Rejection = version, rejectedAt.Time, rejection
+		p.Version, p.RejectedAt, p.Rejection = version, rejectedAt, rejection
 		if err := json.Unmarshal(secretTimes, &p.Secrets); err != nil {
 			return fmt.Errorf("reading platform %s: %w", name, err)
 		}
-		if keyCreatedAt.Valid {
-			p.Keys = append(p.Keys, keyCreatedAt.Time)
+		if !keyCreatedAt.IsZero() {
+			p.Keys = append(p.Keys, keyCreatedAt)
 		}
 	}
 	return rows.Err()

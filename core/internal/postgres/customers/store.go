@@ -4,7 +4,6 @@ package customers
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"time"
 
@@ -144,23 +143,7 @@ func (s Store) Erasures(ctx context.Context, business core.BusinessID, before co
 	only.Add(before != core.ID{}, "id < ?", before)
 	return postgres.Collect(ctx, s.db.Tenant(business), "reading erasures", func(e *customer.Erasure) []any {
 		return []any{&e.ID, &e.Subject.Kind, &e.Subject.Hash, &e.Subject.Order, &e.Actor, &e.At, &e.Erased, &e.Waiting,
-			nullTime{&e.DoneAt}}
+			postgres.OrZero(&e.DoneAt)}
 	}, bun.SafeQuery(`SELECT id, kind, hash, order_id, actor, requested_at, erased, waiting, done_at
 		FROM customer_erasures WHERE business_id = ? ? ORDER BY id DESC LIMIT ?`, business, only, limit))
-}
-
-// nullTime scans NULL as the zero time.
-type nullTime struct{ into *time.Time }
-
-// Scan implements sql.Scanner.
-func (n nullTime) Scan(value any) error {
-	switch value := value.(type) {
-	case nil:
-		*n.into = time.Time{}
-	case time.Time:
-		*n.into = value
-	default:
-		return errors.New("not a time")
-	}
-	return nil
 }

@@ -42,15 +42,15 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		var sealed []byte
 		var call uuid.NullUUID
 		var sent sql.NullString
-		var deadline sql.NullTime
+		var deadline time.Time
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, &deadline, &w.Lease)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, postgres.OrZero(&deadline), &w.Lease)
 		if err != nil {
 			return err
 		}
 		if w.Sent, err = readSent(sent.String); w.Sent != nil {
-			w.Sent.Deadline = deadline.Time // moves with the clock
+			w.Sent.Deadline = deadline // moves with the clock
 		}
 		w.CallID, w.Steps = call.UUID, p.openSteps(w, sealed)
 		batch.Items = append(batch.Items, w)
