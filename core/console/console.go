@@ -154,6 +154,12 @@ type JobFilter struct {
 	Limit                int
 }
 
+// After returns the filter of the jobs after one.
+func (f JobFilter) After(last Job) JobFilter {
+	f.Before = last.Reference
+	return f
+}
+
 // Key is an API key in the console.
 type Key struct {
 	Business   core.BusinessID
@@ -186,6 +192,12 @@ type EntryFilter struct {
 	Oldest                bool      // the oldest first
 	Before                core.ID   // after this one in the order
 	Limit                 int
+}
+
+// After returns the filter of the entries after one.
+func (f EntryFilter) After(last Entry) EntryFilter {
+	f.Before = last.ID
+	return f
 }
 
 // Store is a store in a list.

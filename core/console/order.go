@@ -42,6 +42,12 @@ type OrderFilter struct {
 	Limit           int
 }
 
+// After returns the filter of the orders after one.
+func (f OrderFilter) After(last Order) OrderFilter {
+	f.Before = last.Cursor()
+	return f
+}
+
 // OrderCursor is a position in a list of orders: after the order with this time of placement and id. The
 // zero OrderCursor is the start.
 type OrderCursor struct {

@@ -73,14 +73,10 @@ func (c Store) Call(ctx context.Context, business core.BusinessID, id core.ID) (
 func (c Store) SearchCalls(ctx context.Context, business core.BusinessID,
 	f console.CallFilter) ([]console.CallRow, console.SearchProgress[console.CallRow], error) {
 	search := newTextSearch(c, f.Text, f.Limit,
-		func(ctx context.Context, last *console.CallRow, limit int) ([]console.CallRow, error) {
-			next := f
-			if last != nil {
-				next = f.After(*last)
-			}
-			next.Limit = limit
-			return c.ListCalls(ctx, business, next)
-		},
+		nextPage(f, func(ctx context.Context, f console.CallFilter, limit int) ([]console.CallRow, error) {
+			f.Limit = limit
+			return c.ListCalls(ctx, business, f)
+		}),
 		func(ctx context.Context, rows []console.CallRow, visit func(int, []byte)) error {
 			ids, index := indexByID(rows, func(call console.CallRow) core.ID { return call.ID })
 			return c.texts(ctx, business, index, queries.With("texts_of_calls", postgres.Args{

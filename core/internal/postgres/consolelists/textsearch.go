@@ -48,19 +48,22 @@ func indexByID[R any](rows []R, id func(R) core.ID) (ids []string, index map[cor
 	return ids, index
 }
 
-// newTextSearch returns a search in the rows that next returns after a row; nil is the start.
-func newTextSearch[R any](c Store, text string, limit int,
-	next func(ctx context.Context, last *R, limit int) ([]R, error),
+// newTextSearch returns a search in the rows of each call of next.
+func newTextSearch[R any](c Store, text string, limit int, next func(ctx context.Context, limit int) ([]R, error),
 	texts func(ctx context.Context, rows []R, visit func(int, []byte)) error) console.TextSearch[R] {
-	var last *R
-	return console.TextSearch[R]{Text: text, Limit: limit, Now: c.db.Clock().Now, Texts: texts,
-		Next: func(ctx context.Context, limit int) ([]R, error) {
-			rows, err := next(ctx, last, limit)
-			if len(rows) > 0 {
-				last = &rows[len(rows)-1]
-			}
-			return rows, err
-		}}
+	return console.TextSearch[R]{Text: text, Limit: limit, Now: c.db.Clock().Now, Next: next, Texts: texts}
+}
+
+// nextPage returns a function that lists the rows of a filter. Each call continues after the last row.
+func nextPage[R any, F interface{ After(row R) F }](f F,
+	list func(ctx context.Context, f F, limit int) ([]R, error)) func(context.Context, int) ([]R, error) {
+	return func(ctx context.Context, limit int) ([]R, error) {
+		rows, err := list(ctx, f, limit)
+		if len(rows) > 0 {
+			f = f.After(rows[len(rows)-1])
+		}
+		return rows, err
+	}
 }
 
 // SearchDeliveries returns deliveries of a filter with a text in their payload, or in a response or error of an
@@ -69,14 +72,10 @@ func (c Store) SearchDeliveries(ctx context.Context, business core.BusinessID, f
 	text string) ([]webhook.DeliveryRecord, console.SearchProgress[webhook.DeliveryRecord], error) {
 	history := deliveries.New(c.db)
 	return newTextSearch(c, text, f.Limit,
-		func(ctx context.Context, last *webhook.DeliveryRecord, limit int) ([]webhook.DeliveryRecord, error) {
-			next := f
-			if last != nil {
-				next = f.After(*last)
-			}
-			next.Limit = limit
-			return history.List(ctx, business, next)
-		},
+		nextPage(f, func(ctx context.Context, f webhook.Filter, limit int) ([]webhook.DeliveryRecord, error) {
+			f.Limit = limit
+			return history.List(ctx, business, f)
+		}),
 		func(ctx context.Context, rows []webhook.DeliveryRecord, visit func(int, []byte)) error {
 			ids, index := indexByID(rows, func(d webhook.DeliveryRecord) core.ID { return d.ID })
 			events, _ := indexByID(rows, func(d webhook.DeliveryRecord) core.ID { return d.EventID })
@@ -90,14 +89,10 @@ func (c Store) SearchDeliveries(ctx context.Context, business core.BusinessID, f
 func (c Store) SearchJobs(ctx context.Context, business core.BusinessID, f console.JobFilter,
 	text string) ([]console.Job, console.SearchProgress[console.Job], error) {
 	return newTextSearch(c, text, f.Limit,
-		func(ctx context.Context, last *console.Job, limit int) ([]console.Job, error) {
-			next := f
-			if last != nil {
-				next.Before = last.Reference
-			}
-			next.Limit = limit
-			return c.ListJobs(ctx, business, next)
-		},
+		nextPage(f, func(ctx context.Context, f console.JobFilter, limit int) ([]console.Job, error) {
+			f.Limit = limit
+			return c.ListJobs(ctx, business, f)
+		}),
 		func(ctx context.Context, rows []console.Job, visit func(int, []byte)) error {
 			ids, index := indexByID(rows, func(j console.Job) core.ID { return j.Reference })
 			return c.texts(ctx, business, index, queries.With("texts_of_jobs", postgres.Args{
@@ -110,14 +105,10 @@ func (c Store) SearchJobs(ctx context.Context, business core.BusinessID, f conso
 func (c Store) SearchOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter,
 	text string) ([]console.Order, console.SearchProgress[console.Order], error) {
 	return newTextSearch(c, text, f.Limit,
-		func(ctx context.Context, last *console.Order, limit int) ([]console.Order, error) {
-			next := f
-			if last != nil {
-				next.Before = last.Cursor()
-			}
-			next.Limit = limit
-			return c.ListOrders(ctx, business, next)
-		},
+		nextPage(f, func(ctx context.Context, f console.OrderFilter, limit int) ([]console.Order, error) {
+			f.Limit = limit
+			return c.ListOrders(ctx, business, f)
+		}),
 		func(ctx context.Context, rows []console.Order, visit func(int, []byte)) error {
 			_, index := indexByID(rows, func(o console.Order) core.ID { return o.PlacedEvent })
 			events := make([]string, 0, len(rows))
@@ -133,14 +124,10 @@ func (c Store) SearchOrders(ctx context.Context, business core.BusinessID, f con
 func (c Store) SearchAudit(ctx context.Context, business core.BusinessID, f console.EntryFilter,
 	text string) ([]console.Entry, console.SearchProgress[console.Entry], error) {
 	return newTextSearch(c, text, f.Limit,
-		func(ctx context.Context, last *console.Entry, limit int) ([]console.Entry, error) {
-			next := f
-			if last != nil {
-				next.Before = last.ID
-			}
-			next.Limit = limit
-			return c.Audit(ctx, business, next)
-		},
+		nextPage(f, func(ctx context.Context, f console.EntryFilter, limit int) ([]console.Entry, error) {
+			f.Limit = limit
+			return c.Audit(ctx, business, f)
+		}),
 		func(_ context.Context, rows []console.Entry, visit func(int, []byte)) error {
 			for i, e := range rows {
 				visit(i, e.Detail)
