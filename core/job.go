@@ -86,3 +86,8 @@ func UnreadableRequest(err error) error {
 	}
 	return wrapped
 }
+
+// UnprocessedRequest returns the message of each object of a request that the hub could not execute.
+func UnprocessedRequest(reference ID) string {
+	return "the hub could not process the request: resend it (reference " + reference.String() + ")"
+}

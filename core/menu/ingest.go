@@ -108,13 +108,12 @@ func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	if err != nil {
 		return core.UnreadableRequest(err)
 	}
-	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	return i.Storage.Ingest(ctx, job, IngestNeeds{scope, request.namedReadSet(), request.Objects()},
 		func(state State, _ func() int64) (IngestResult, error) {
 			if job.DryRun {
 				return IngestResult{Failure: cause.Error(), Result: []byte("{}")}, nil
 			}
-			plan := Failed(request, state, message)
+			plan := Failed(request, state, core.UnprocessedRequest(job.ID))
 			return i.outcome(job, request, &plan, Inspection{}, cause.Error())
 		})
 }

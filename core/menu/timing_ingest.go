@@ -114,10 +114,9 @@ func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) err
 	if err != nil {
 		return core.UnreadableRequest(err)
 	}
-	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	return i.ingest(ctx, job, request, cause.Error(),
 		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
-			return nil, FailedTimings(groups, message)
+			return nil, FailedTimings(groups, core.UnprocessedRequest(job.ID))
 		})
 }
 

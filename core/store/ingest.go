@@ -54,9 +54,8 @@ func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	if err != nil {
 		return core.UnreadableRequest(err)
 	}
-	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	return i.ingest(ctx, job, request, cause.Error(), func(request Request, state State, _ func() int64) Plan {
-		return Failed(request, state, message)
+		return Failed(request, state, core.UnprocessedRequest(job.ID))
 	})
 }
 
