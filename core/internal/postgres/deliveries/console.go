@@ -3,7 +3,6 @@ package deliveries
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 
@@ -23,13 +22,7 @@ func (q Store) ResendDeliveries(ctx context.Context, business core.BusinessID, i
 	ids = slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) })
 	err := q.db.InTx(ctx, func(tx bun.Conn) error {
 		for _, id := range ids {
-			err := q.retryNow(ctx, tx, business, id)
-			if errors.Is(err, sql.ErrNoRows) {
-				err = q.requeue(ctx, tx, business, id)
-			}
-			if errors.Is(err, sql.ErrNoRows) {
-				return errNoDelivery
-			}
+			err := q.sendNow(ctx, tx, business, id)
 			if errors.Is(err, errWebhookOff) { // in the words of the console
 				err = core.Errorf(core.Conflict, "its webhook is paused or disabled: resume the webhook first")
 			}

@@ -185,18 +185,21 @@ const attemptReadColumns = `n, started_at, url, request_headers, status, error_c
 // It returns NotFound if the business has no such delivery. It returns Conflict while the
 // subscription is switched off or an earlier event of the order is pending.
 func (q Store) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
-	err := q.db.InTx(ctx, func(tx bun.Conn) error {
-		err := q.retryNow(ctx, tx, business, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = q.requeue(ctx, tx, business, id)
-		}
-		if errors.Is(err, sql.ErrNoRows) {
-			return errNoDelivery
-		}
-		return err
-	})
+	err := q.db.InTx(ctx, func(tx bun.Conn) error { return q.sendNow(ctx, tx, business, id) })
 	if err == nil {
 		outbox.Wake(q.db)
+	}
+	return err
+}
+
+// sendNow does the work of Retry in a transaction.
+func (q Store) sendNow(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	err := q.retryNow(ctx, tx, business, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = q.requeue(ctx, tx, business, id)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoDelivery
 	}
 	return err
 }
