@@ -112,8 +112,8 @@ type FaultReport struct {
 
 // report returns the fault for the journal.
 func (f *fault) report(plugin, version string, now time.Time) FaultReport {
-	r := FaultReport{Plugin: plugin, Version: version, Kind: f.kind, Text: truncate(f.text, maxFaultText),
-		Stack: truncate(f.stack, maxText), Ended: f.ended, Call: f.call, At: now}
+	r := FaultReport{Plugin: plugin, Version: version, Kind: f.kind, Text: sdk.Truncate(f.text, maxFaultText),
+		Stack: sdk.Truncate(f.stack, maxText), Ended: f.ended, Call: f.call, At: now}
 	var about []string
 	for _, call := range f.lost {
 		if text := strings.TrimSpace(call.request.Call + " " + call.about); !slices.Contains(about, text) {
@@ -124,7 +124,7 @@ func (f *fault) report(plugin, version string, now time.Time) FaultReport {
 		r.Call, r.Business, r.Platform = f.lost[0].request.Call, f.lost[0].request.Business, f.lost[0].request.Platform
 		about = []string{f.lost[0].about}
 	}
-	r.About = truncate(strings.Join(about, ", "), maxFaultText)
+	r.About = sdk.Truncate(strings.Join(about, ", "), maxFaultText)
 	cause := f.stack
 	if cause == "" {
 		cause, _, _ = strings.Cut(f.text, lastLogLine)
@@ -171,7 +171,7 @@ func (k *supervisor) recordFault(f *fault) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.host.config.Clock.Now()
-	k.faults = slices.Insert(k.faults, 0, Fault{now, truncate(f.text, maxFaultText), f.ended, f.kind, f.denied})
+	k.faults = slices.Insert(k.faults, 0, Fault{now, sdk.Truncate(f.text, maxFaultText), f.ended, f.kind, f.denied})
 	k.faults = k.faults[:min(len(k.faults), maxRecordedFaults)]
 	k.recentCrashes = withinWindow(k.recentCrashes, now)
 	if f.ended && !f.repeat {

@@ -164,7 +164,7 @@ func (i *instance) startError(guess error) error {
 		return fmt.Errorf("it exited before it served (%s)", i.process.exitReason())
 	default:
 	}
-	return errors.New(truncate(sdk.ExplainStartError(guess).Error(), maxFaultText))
+	return errors.New(sdk.Truncate(sdk.ExplainStartError(guess).Error(), maxFaultText))
 }
 
 // checkStarted checks a started plugin: its description against its manifest, one call, and its health.

@@ -185,11 +185,11 @@ func (p *process) exitReason() string {
 	log := p.log.after(p.logStart)
 	for _, line := range slices.Backward(log) { // the lines after it are the stack
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return text + fatalLogLine + truncate(line, maxFaultText)
+			return text + fatalLogLine + sdk.Truncate(line, maxFaultText)
 		}
 	}
 	if len(log) > 0 {
-		text += lastLogLine + truncate(log[len(log)-1], maxFaultText)
+		text += lastLogLine + sdk.Truncate(log[len(log)-1], maxFaultText)
 	}
 	return text
 }

@@ -116,7 +116,7 @@ func (r request) about() string {
 	if items == 0 {
 		text = "categories, option groups or stores"
 	}
-	return truncate(text, maxFaultText)
+	return sdk.Truncate(text, maxFaultText)
 }
 
 // lostCall is a call that was under way when the plugin's process ended.
@@ -240,7 +240,7 @@ func (i *instance) endReason() string {
 		if reason == "" {
 			reason = i.process.exitReason()
 		}
-		return truncate(sdk.MaskPersonal(reason), maxFaultText)
+		return sdk.Truncate(sdk.MaskPersonal(reason), maxFaultText)
 	case <-late.C:
 	}
 	return closedConnection

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // maxRequests bounds the requests of operators that wait for a busy supervisor.
@@ -319,7 +320,7 @@ func (k *supervisor) setHealth(wrong error) {
 		return
 	}
 	k.mu.Lock()
-	k.health = truncate(oneLine(wrong), maxFaultText)
+	k.health = sdk.Truncate(oneLine(wrong), maxFaultText)
 	k.mu.Unlock()
 	k.setState(Degraded)
 }

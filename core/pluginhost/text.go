@@ -2,11 +2,12 @@ package pluginhost
 
 import (
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Bounds of a plugin's texts, in bytes.
@@ -32,17 +33,10 @@ func truncateFields(m protoreflect.Message) {
 		case field.Message() != nil:
 			truncateFields(value.Message())
 		case slices.Contains(humanFields, field.Name()) && len(value.String()) > maxText:
-			m.Set(field, protoreflect.ValueOfString(truncate(value.String(), maxText)))
+			m.Set(field, protoreflect.ValueOfString(sdk.Truncate(value.String(), maxText)))
 		}
 		return true
 	})
-}
-
-func truncate(text string, most int) string {
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }
 
 // errorMessage returns the message of a gRPC error without its wrapping.
@@ -51,5 +45,5 @@ func errorMessage(err error) string {
 	if s, ok := status.FromError(err); ok && s.Message() != "" {
 		text = s.Message()
 	}
-	return truncate(text, maxText)
+	return sdk.Truncate(text, maxText)
 }

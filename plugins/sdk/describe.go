@@ -73,16 +73,17 @@ func (c *validation) check(ok bool, format string, args ...any) {
 	case len(c.list) < maxErrors:
 		for i, arg := range args {
 			if text, isText := arg.(string); isText {
-				args[i] = truncate(text, maxErrorPart)
+				args[i] = Truncate(text, maxErrorPart)
 			}
 		}
-		c.list = append(c.list, errors.New(truncate(fmt.Sprintf(format, args...), maxErrorText)))
+		c.list = append(c.list, errors.New(Truncate(fmt.Sprintf(format, args...), maxErrorText)))
 	default:
 		c.more++
 	}
 }
 
-func truncate(text string, most int) string {
+// Truncate shortens a text to a number of bytes, between characters.
+func Truncate(text string, most int) string {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}

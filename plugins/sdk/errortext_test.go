@@ -50,3 +50,8 @@ func TestErrorsWithLongNamesAreBounded(t *testing.T) {
 		require.Less(t, used, uint64(40<<20), name)
 	}
 }
+
+func TestTruncateCutsBetweenCharacters(t *testing.T) {
+	require.Equal(t, "Größe", Truncate("Größe", len("Größe")))
+	require.Equal(t, "Gr…", Truncate("Größe", 3))
+}

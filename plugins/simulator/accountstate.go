@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Limits of the state of one account.
@@ -93,9 +95,9 @@ func (s *accountState) record(r Received) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	r.ID, r.Body, r.Answer = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText)
-	r.Problem = truncate(r.Problem, maxRecordedText)
-	r.Request = truncate(r.Request, maxRecordedText)
+	r.ID, r.Body, r.Answer = s.lastID, sdk.Truncate(r.Body, maxRecordedText), sdk.Truncate(r.Answer, maxRecordedText)
+	r.Problem = sdk.Truncate(r.Problem, maxRecordedText)
+	r.Request = sdk.Truncate(r.Request, maxRecordedText)
 	if len(s.received) == maxReceived {
 		s.received = slices.Delete(s.received, 0, 1)
 	}
@@ -146,7 +148,7 @@ func (o *Order) step(now time.Time, call Call, what string) {
 	if len(o.Steps) == maxSteps {
 		o.Steps = slices.Delete(o.Steps, 0, 1)
 	}
-	o.Steps = append(o.Steps, Step{now, call, truncate(what, 200)})
+	o.Steps = append(o.Steps, Step{now, call, sdk.Truncate(what, 200)})
 }
 
 // apply applies a request. size is that of a menu, in bytes.

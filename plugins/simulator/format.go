@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // maxFormatErrors is the maximum number of errors that are reported for one body.
@@ -81,7 +83,7 @@ func (c *formatChecker) value(path string, value any, t reflect.Type, as string)
 		if text, ok := value.(string); !ok {
 			c.fail(path, "must be a string")
 		} else if rule := mismatch(text, as); rule != "" {
-			c.fail(path, "%q %s", truncate(text, 100), rule)
+			c.fail(path, "%q %s", sdk.Truncate(text, 100), rule)
 		}
 	case reflect.Bool:
 		if _, ok := value.(bool); !ok {
@@ -117,7 +119,7 @@ func (c *formatChecker) object(path string, value any, t reflect.Type) {
 	}
 	for name := range members {
 		if !known[name] {
-			c.fail(strings.TrimPrefix(path+"."+truncate(name, 100), "."), "is unknown")
+			c.fail(strings.TrimPrefix(path+"."+sdk.Truncate(name, 100), "."), "is unknown")
 		}
 	}
 }
@@ -169,12 +171,4 @@ func mismatch(text, as string) string {
 		return rule
 	}
 	return ""
-}
-
-// truncate shortens a text to a number of bytes, between characters.
-func truncate(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

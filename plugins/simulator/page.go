@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 //go:embed page.html
@@ -16,7 +18,7 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"clock":    func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
 	"location": func(p *Point) string { return fmt.Sprintf("%.5f, %.5f", p.Latitude, p.Longitude) },
-	"brief":    func(text string) string { return truncate(text, 160) },
+	"brief":    func(text string) string { return sdk.Truncate(text, 160) },
 }).Parse(pageText))
 
 // pageAccount is an account on the page, latest entries first.
