@@ -81,8 +81,8 @@ func (s *Server) observeRejected(c *fiber.Ctx, sent relay.InboundCallback, err e
 	}
 	s.countRejected(c, LimitCallbacks, err)
 	platform, plugin := core.ClipLogged(sent.Platform), core.ClipLogged(sent.Plugin)
-	verdict, limitErr := s.rejections.Take(c.UserContext(), sent.Business, platform+"/"+plugin, rejectionsLogged)
-	if limitErr != nil || !verdict.Allowed {
+	decision, limitErr := s.rejections.Take(c.UserContext(), sent.Business, platform+"/"+plugin, rejectionsLogged)
+	if limitErr != nil || !decision.Allowed {
 		return
 	}
 	s.Log.Info("callback rejected", "request", requestID(c), "platform", platform, "plugin", plugin, "kind",

@@ -158,11 +158,11 @@ func (s *Server) throttleAddress(c *fiber.Ctx, name Limit) error {
 	if atSharedURL(c) {
 		return count(c, s.Addresses, 0, s.network(c), rule)
 	}
-	verdict, err := s.Addresses.Peek(c.UserContext(), 0, rejectedBy+s.network(c), rule)
-	if err != nil || verdict.Allowed {
+	decision, err := s.Addresses.Peek(c.UserContext(), 0, rejectedBy+s.network(c), rule)
+	if err != nil || decision.Allowed {
 		return err
 	}
-	return exceeded(c, rule, verdict)
+	return exceeded(c, rule, decision)
 }
 
 // rejectedBy begins the names of the counters of rejected requests.
@@ -192,30 +192,30 @@ func count(c *fiber.Ctx, throttle Throttle, business core.BusinessID, counter st
 	if rule.Off() {
 		return nil
 	}
-	verdict, err := throttle.Take(c.UserContext(), business, counter, rule)
+	decision, err := throttle.Take(c.UserContext(), business, counter, rule)
 	if err != nil {
 		return err
 	}
-	describeLimit(c, verdict)
-	if verdict.Allowed {
+	describeLimit(c, decision)
+	if decision.Allowed {
 		return nil
 	}
-	return exceeded(c, rule, verdict)
+	return exceeded(c, rule, decision)
 }
 
-func describeLimit(c *fiber.Ctx, verdict limit.Decision) {
-	c.Set("RateLimit-Limit", strconv.Itoa(verdict.Limit))
-	c.Set("RateLimit-Remaining", strconv.Itoa(verdict.Remaining))
-	c.Set("RateLimit-Reset", seconds(verdict.Reset))
+func describeLimit(c *fiber.Ctx, decision limit.Decision) {
+	c.Set("RateLimit-Limit", strconv.Itoa(decision.Limit))
+	c.Set("RateLimit-Remaining", strconv.Itoa(decision.Remaining))
+	c.Set("RateLimit-Reset", seconds(decision.Reset))
 }
 
 // exceeded returns the error of a request above a limit.
-func exceeded(c *fiber.Ctx, rule limit.Rule, verdict limit.Decision) error {
-	describeLimit(c, verdict)
+func exceeded(c *fiber.Ctx, rule limit.Rule, decision limit.Decision) error {
+	describeLimit(c, decision)
 	return &core.Error{
-		Code: core.Throttled, RetryAfter: verdict.RetryAfter,
+		Code: core.Throttled, RetryAfter: decision.RetryAfter,
 		Message: fmt.Sprintf("too many requests, at most %d in %s: retry in %s s", rule.Count, rule.Per,
-			seconds(verdict.RetryAfter)),
+			seconds(decision.RetryAfter)),
 	}
 }
 

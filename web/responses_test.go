@@ -24,21 +24,21 @@ import (
 
 // A request that only reads, or that failed before its handler, was certainly not accepted.
 func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
-	const doubt, none = "may or may not have accepted", "has not accepted"
+	const unknown, none = "may or may not have accepted", "has not accepted"
 	for _, c := range []struct {
-		method  string
-		knocks  error // the error of authentication
-		handles error
-		says    string
+		method        string
+		authenticates error // the error of authentication
+		handles       error
+		says          string
 	}{
 		{http.MethodPost, io.EOF, nil, none},
 		{http.MethodPost, errors.New("no such column"), nil, none},
-		{http.MethodPost, nil, io.EOF, doubt},
-		{http.MethodPost, nil, errors.New("no such column"), doubt},
+		{http.MethodPost, nil, io.EOF, unknown},
+		{http.MethodPost, nil, errors.New("no such column"), unknown},
 		{http.MethodGet, nil, io.EOF, none},
 	} {
 		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil),
-			Authenticator: fakeAuthenticator{c.knocks}}}
+			Authenticator: fakeAuthenticator{c.authenticates}}}
 		app := fiber.New(fiber.Config{ErrorHandler: s.respondError})
 		app.Add(c.method, "/", s.guard(route{scope: anyScope,
 			handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))

@@ -88,11 +88,11 @@ type Orders interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
-	RecordRejected(ctx context.Context, refused order.Rejection) error
+	RecordRejected(ctx context.Context, rejected order.Rejection) error
 	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report. If an earlier report with the same content
 	// has not failed, it returns the reference of that one.
-	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.OutOfStockReport) (id int64,
+	Report(ctx context.Context, business core.BusinessID, reference core.ID, report order.OutOfStockReport) (id int64,
 		known core.ID, err error)
 }
 
@@ -114,7 +114,7 @@ type Actions interface {
 
 // Callers authenticates callbacks of platforms, and refuses those with a repeated nonce.
 type Callers interface {
-	Authenticate(ctx context.Context, knock relay.InboundCallback) (relay.Caller, error)
+	Authenticate(ctx context.Context, callback relay.InboundCallback) (relay.Caller, error)
 	Claim(ctx context.Context, caller relay.Caller) error
 	End(ctx context.Context, caller relay.Caller, accepted bool) error
 }
@@ -165,7 +165,7 @@ type Deliveries interface {
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
 		error)
 	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
-	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
+	Count(ctx context.Context, business core.BusinessID, selector webhook.Selector) (int, error)
 }
 
 // Checklist reads the facts of the integration checklist.

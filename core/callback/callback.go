@@ -26,7 +26,7 @@ type PlatformStores interface {
 
 // Intake accepts orders. An order is durable when Place returns.
 type Intake interface {
-	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
+	Place(ctx context.Context, request order.PlaceRequest) (order.PlaceResult, error)
 }
 
 // Orders changes orders, and records those that the hub did not accept.

@@ -152,7 +152,7 @@ func TestValidTokenIsUsedWhileRenewalFails(t *testing.T) {
 	require.EqualError(t, err, `the aggregator responded to the token request of the credential "partner" with 503`)
 }
 
-func TestThrottledTokenRequestsWaitAsTold(t *testing.T) {
+func TestThrottledTokenRequestsWaitForRetryAfter(t *testing.T) {
 	f := newFixture(t)
 	f.server.respondWith(func(_ int, w http.ResponseWriter, _ url.Values) bool {
 		w.Header().Set("Retry-After", "30")

@@ -173,13 +173,13 @@ func (t Throttle) Take(ctx context.Context, business core.BusinessID, name strin
 	if rule.Off() {
 		return Decision{Allowed: true}, nil
 	}
-	var verdict Decision
+	var decision Decision
 	err := t.States.Change(ctx, business, name, func(encoded []byte) []byte {
 		s := decode(encoded)
-		verdict = rule.take(s, t.Clock.Now())
+		decision = rule.take(s, t.Clock.Now())
 		return s.encode()
 	})
-	return verdict, err
+	return decision, err
 }
 
 // Peek returns what Take would decide now. It counts nothing.

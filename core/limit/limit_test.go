@@ -54,10 +54,10 @@ func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 			throttle := Throttle{States: memory{}, Clock: clock}
 			for i, s := range row.steps {
 				clock.now = noon.Add(s.at)
-				verdict, err := throttle.Take(context.Background(), 1, "X", row.rule)
+				decision, err := throttle.Take(context.Background(), 1, "X", row.rule)
 				require.NoError(t, err)
-				require.Equal(t, s.allowed, verdict.Allowed, "step %d", i)
-				require.Equal(t, s.wait, verdict.RetryAfter, "step %d", i)
+				require.Equal(t, s.allowed, decision.Allowed, "step %d", i)
+				require.Equal(t, s.wait, decision.RetryAfter, "step %d", i)
 			}
 		})
 	}

@@ -139,8 +139,8 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 
 func TestPanicsAfterPlanningAreRecordedAsAttempts(t *testing.T) {
 	for platform, want := range map[string][]any{
-		"misread": {200, "refused", "the response could not be read: the hub failed"},
-		"breaks":  {0, "hub_failed", "making the call failed: the hub failed"},
+		"unreadable": {200, "refused", "the response could not be read: the hub failed"},
+		"breaks":     {0, "hub_failed", "making the call failed: the hub failed"},
 	} {
 		var log bytes.Buffer
 		b := &fakeDependencies{log: slog.NewTextHandler(&log, nil)}

@@ -112,7 +112,7 @@ func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 }
 
 func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
-	if c.Platform == "misread" {
+	if c.Platform == "unreadable" {
 		panic("a fault")
 	}
 	if c.Platform == "unread" {

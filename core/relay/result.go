@@ -31,7 +31,7 @@ type Result struct {
 	RetryAt        time.Time // of Waiting
 	Uncounted      bool      // of Waiting: it does not count as an attempt
 	RetryAfter     time.Time // nothing of this kind is accepted until then (429, rate limit); zero: unknown
-	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
+	MissingSetting bool      // nothing was sent, because the platform lacks a URL or a secret that the plan needs
 	LeaseLost      bool      // another run makes the call and decides how it ends: this one is only recorded
 	FinishedAt     time.Time // when the result was determined
 }

@@ -203,7 +203,7 @@ func TestRepeatedSecretsAreKeptOnce(t *testing.T) {
 	require.Len(t, s.secrets, first)
 }
 
-func TestRulesJudgeTheUnmaskedResponse(t *testing.T) {
+func TestRulesReadTheUnmaskedResponse(t *testing.T) {
 	steps := uploadSteps()[:2]
 	steps[1].Request.Success = Success{Pointer: "/session", Equals: `"s3cret-key"`}
 	s := &respondingSender{responses: map[string]string{"POST /uploads": `201 {"id":"u","key":"s3cret-key"}`,

@@ -289,19 +289,19 @@ func readPublishResult(response *sdk.Response) *sdk.PublishOutcome {
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}
 	}
-	var answer struct {
+	var reply struct {
 		Message  string `json:"message"`
 		Rejected []struct {
 			DishID string `json:"dishId"`
 			Reason string `json:"reason"`
 		} `json:"rejected"`
 	}
-	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // B's 204 has no body
-	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
+	_ = sdk.ReadJSON("the response", response.GetBody(), &reply) // B's 204 has no body
+	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: reply.Message}
 	if success {
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
 	}
-	for _, r := range answer.Rejected {
+	for _, r := range reply.Rejected {
 		outcome.Errors = append(outcome.Errors,
 			&pb.PublishError{Entity: "item", RefId: r.DishID, Code: "rejected", Message: r.Reason})
 	}

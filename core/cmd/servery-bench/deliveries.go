@@ -127,8 +127,8 @@ func measureNeighbour(r *run) {
 // lateness of a retry is its arrival less the response before it less the wait.
 func measureRetry(r *run) {
 	n, failures := pick(r.Quick, 2000, 200), pick(r.Quick, webhook.Seconds.Schedule().Attempts-1, 3)
-	attempts, c := n*(failures+1), r.openCrowd()
-	c.fill(10*len(c.members), len(c.members))
+	attempts, c := n*(failures+1), r.openEndpoints()
+	c.fill(10*len(c.webhooks), len(c.webhooks))
 	c.execute(`UPDATE delivery_queue SET available_at = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
 	c.sink.reset(failures)
 	c.start(attempts)
@@ -146,7 +146,7 @@ func measureRetry(r *run) {
 	verify(len(late) == n*failures, "%d retries arrived, not %d", len(late), n*failures)
 	earliest := slices.Min(late)
 	r.add("deliveries/retry p99", figures.Percentile(late, 99)).
-		Noted(len(late), n, figures.Median(late), len(c.members))
+		Noted(len(late), n, figures.Median(late), len(c.webhooks))
 	r.add("deliveries/retry max", slices.Max(late)).Provided(earliest >= 0).Noted(earliest)
 }
 
@@ -215,31 +215,31 @@ func histogram(values []float64, step int) string {
 	return strings.Join(parts, ", ")
 }
 
-// crowd is an engine with a thousand endpoints on separate hosts. Each of a hundred businesses has one for each of ten
-// event types. The last of each business can be unreachable.
-type crowd struct {
+// endpointSet is an engine with a thousand endpoints on separate hosts. Each of a hundred businesses has one for each
+// of ten event types. The last of each business can be unreachable.
+type endpointSet struct {
 	*engine
-	members []webhook.Subscription
+	webhooks []webhook.Subscription
 }
 
-const crowdEvents = 10
+const eventsPerBusiness = 10
 
-func (r *run) openCrowd() *crowd {
-	c := &crowd{engine: r.open().engine(webhook.Seconds)}
-	for len(c.members) < spreadAddresses {
+func (r *run) openEndpoints() *endpointSet {
+	c := &endpointSet{engine: r.open().engine(webhook.Seconds)}
+	for len(c.webhooks) < spreadAddresses {
 		business := hubtest.Business(r, c.db).ID
-		for _, event := range core.EventTypes()[:crowdEvents] {
-			url := c.sink.at(spreadAddress(len(c.members)), "/hook")
-			c.members = append(c.members, hubtest.SubscribeSeconds(r, c.db, business, event, url))
+		for _, event := range core.EventTypes()[:eventsPerBusiness] {
+			url := c.sink.at(spreadAddress(len(c.webhooks)), "/hook")
+			c.webhooks = append(c.webhooks, hubtest.SubscribeSeconds(r, c.db, business, event, url))
 		}
 	}
 	return c
 }
 
 // fill stores n events, spread evenly over the first endpoints.
-func (c *crowd) fill(n, endpoints int) {
+func (c *endpointSet) fill(n, endpoints int) {
 	c.engine.fill(n, func(i int) core.Event {
-		event, to := c.event(i), c.members[i%endpoints]
+		event, to := c.event(i), c.webhooks[i%endpoints]
 		event.Business, event.Type = to.Business, to.EventType
 		return event
 	})
@@ -247,31 +247,31 @@ func (c *crowd) fill(n, endpoints int) {
 
 // change makes the tenth of the endpoints dead or alive. Half of the dead hang. The others refuse connections, since
 // nothing listens at their hosts.
-func (c *crowd) change(dead bool) {
-	for i := crowdEvents - 1; i < len(c.members); i += crowdEvents {
+func (c *endpointSet) change(dead bool) {
+	for i := eventsPerBusiness - 1; i < len(c.webhooks); i += eventsPerBusiness {
 		host, path := spreadAddress(i), "/mortal"
 		switch {
-		case dead && i/crowdEvents%2 == 0:
+		case dead && i/eventsPerBusiness%2 == 0:
 			host = "127.2" + host[len("127.1"):]
 		case dead:
 			path = hangPath
 		}
 		c.execute(`UPDATE webhooks SET url = ?, version = version + 1 WHERE id = ?`, c.sink.at(host, path),
-			c.members[i].ID)
+			c.webhooks[i].ID)
 	}
 }
 
 // round queues so many deliveries for each endpoint, and returns how many a second those got that are always alive.
-func (c *crowd) round(each int, dead bool) float64 {
-	all := each * len(c.members)
+func (c *endpointSet) round(each int, dead bool) float64 {
+	all := each * len(c.webhooks)
 	c.change(dead)
-	c.fill(all, len(c.members))
+	c.fill(all, len(c.webhooks))
 	c.sink.reset(0)
 	began := time.Now()
 	c.start(all)
 	defer c.forgetQueue()
 	defer c.halt()
-	list := c.sink.awaitEach(all-all/crowdEvents, time.Minute)
+	list := c.sink.awaitEach(all-all/eventsPerBusiness, time.Minute)
 	if !dead {
 		c.awaitRecorded(20 * time.Second)
 	}
@@ -280,7 +280,7 @@ func (c *crowd) round(each int, dead bool) float64 {
 
 // measureThousand delivers to a thousand endpoints, with and without a dead tenth. The others have the same to do.
 func measureThousand(r *run) {
-	each, c := pick(r.Quick, 60, 20), r.openCrowd()
+	each, c := pick(r.Quick, 60, 20), r.openEndpoints()
 	c.round(2, false) // connections, statements, statistics
 	hung, failed := 0, 0
 	failures := func() int { return c.count(`SELECT count(*) FROM attempts WHERE error_class <> ''`) }
@@ -291,12 +291,12 @@ func measureThousand(r *run) {
 			hung, failed = len(c.sink.arrivals(hangPath)), failures()-before
 			return rate
 		})
-	thousand.Noted(each, len(c.members), failed, hung)
+	thousand.Noted(each, len(c.webhooks), failed, hung)
 }
 
 // measureEndpointGrowth drains the same number of deliveries to ever more endpoints.
 func measureEndpointGrowth(r *run) {
-	c, n := r.openCrowd(), pick(r.Quick, 10000, 3000)
+	c, n := r.openEndpoints(), pick(r.Quick, 10000, 3000)
 	for _, figure := range r.grow(0, pick(r.Quick, 3, 1), func(endpoints int) func() float64 {
 		return func() float64 {
 			c.fill(n, endpoints)

@@ -40,11 +40,11 @@ func (s *chaosRun) report() {
 	s.addTimes(&text, "loss of the primary to the first accepted request", s.failovers, failoverWithin)
 	s.addTimes(&text, "start of a hub to ready", starts, readyWithin)
 	s.addTimes(&text, "end of a fault to the 20th accepted request", s.recovery, waitTimeout)
-	verdict := "nothing lost, doubled, disordered or left over"
+	outcome := "nothing lost, doubled, disordered or left over"
 	if s.t.Failed() {
-		verdict = "VIOLATED, see above"
+		outcome = "VIOLATED, see above"
 	}
-	s.t.Logf("%s\n  verdict: %s", text.String(), verdict)
+	s.t.Logf("%s\n  outcome: %s", text.String(), outcome)
 }
 
 // expectedErrors matches the errors that hubs log while the database or its standby is unavailable.
@@ -80,13 +80,13 @@ func (s *chaosRun) addTimes(text *strings.Builder, name string, times []time.Dur
 		return
 	}
 	median, high := medianAndMax(times)
-	judgement := "met"
+	outcome := "met"
 	if median >= within {
-		judgement = "MISSED"
+		outcome = "MISSED"
 		if *strict {
 			s.t.Errorf("%s took %v, not less than %v", name, median, within)
 		}
 	}
 	fmt.Fprintf(text, "  %-50s median %6.2f s, at most %6.2f s of %d; under %v: %s\n", name, median.Seconds(),
-		high.Seconds(), len(times), within, judgement)
+		high.Seconds(), len(times), within, outcome)
 }

@@ -111,7 +111,7 @@ func (l *load) postOne(hub string, one *posClient) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", one.client.authorization)
 	request.Header.Set("X-Request-Id", id)
-	status, reference, unsure, err := l.exchange(request)
+	status, reference, unknown, err := l.exchange(request)
 	var dialling *net.OpError
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *load) postOne(hub string, one *posClient) {
 	case status == http.StatusOK && reference != "":
 		l.accepted[reference] = one.store + "/" + strconv.Itoa(one.sent)
 		one.lastAccepted = one.sent
-	case unsure:
+	case unknown:
 		l.unknown[id] = status
 	case status >= http.StatusInternalServerError:
 		l.refused[id] = true
@@ -133,7 +133,7 @@ func (l *load) postOne(hub string, one *posClient) {
 }
 
 // exchange returns an error with whether the request may have been accepted.
-func (l *load) exchange(request *http.Request) (status int, reference string, unsure bool, err error) {
+func (l *load) exchange(request *http.Request) (status int, reference string, unknown bool, err error) {
 	response, err := l.client.Do(request)
 	if err != nil {
 		return 0, "", false, err

@@ -28,7 +28,7 @@ var examples = map[string][]string{
 	"platform alias remove":    {"--business 1 tasty-eats"},
 	"platform set": {"--business 1 tasty --plugin aggregator-a --settings @settings.json",
 		"--business 1 tasty --endpoint api=https://api.example.com --secret api_key=@api.key"},
-	"key create":           {"--business 1 --username till", "--business 1 --username shop --scope channel"},
+	"key create":           {"--business 1 --username pos", "--business 1 --username shop --scope channel"},
 	"key list":             {"--business 1"},
 	"key revoke":           {"--business 1 7"},
 	"callback create":      {"--business 1 --platform tasty"},

@@ -195,13 +195,13 @@ func TestListenOnATakenPortSaysSo(t *testing.T) {
 }
 
 func TestListenEndsWhenItCannotPrint(t *testing.T) {
-	greeted, stderr := &hubtest.Output{}, &hubtest.Output{}
+	stdout, stderr := &hubtest.Output{}, &hubtest.Output{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{greeted}, stderr})
+		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{stdout}, stderr})
 	}()
-	hubtest.WaitUntil(t, "the URL is printed", func() bool { return greeted.Find(listeningLine) != "" })
-	exchange(t, signedRequest(t, greeted.Find(listeningLine), signed{webhook.NewSecret(), core.NewID(time.Now()),
+	hubtest.WaitUntil(t, "the URL is printed", func() bool { return stdout.Find(listeningLine) != "" })
+	exchange(t, signedRequest(t, stdout.Find(listeningLine), signed{webhook.NewSecret(), core.NewID(time.Now()),
 		time.Now(), "{}"}))
 	require.Equal(t, 1, <-ended)
 	require.Contains(t, stderr.String(), "printing: no space left on device")

@@ -197,7 +197,7 @@ func TestTokenTriesFewKeys(t *testing.T) {
 	require.NoError(t, v.VerifyToken(t.Context(), sign(t, jose.ES256, later, "later", claims(nil)), expected))
 }
 
-func TestKeySetIsFetchedSeldom(t *testing.T) {
+func TestKeySetIsFetchedAtIntervals(t *testing.T) {
 	source, clock := newIssuer(), &fixedClock{now: now}
 	v := New(source, clock)
 	check := func(kid string, key *rsa.PrivateKey) error {

@@ -23,16 +23,16 @@ type batcherHarness struct {
 func newBatcherHarness(size, waiting int) *batcherHarness {
 	at := &batcherHarness{started: make(chan []int, 100), release: make(chan struct{}, 100)}
 	at.batcher = Batcher[int, int]{MaxConcurrent: 1, MaxBatch: size, MaxWaiting: waiting,
-		Run: func(_ context.Context, questions []int) []Result[int] {
-			at.started <- questions
+		Run: func(_ context.Context, requests []int) []Result[int] {
+			at.started <- requests
 			<-at.release
-			verdicts := make([]Result[int], len(questions))
-			for i, q := range questions {
-				if verdicts[i].Value = 10 * q; q == 13 {
-					verdicts[i].Err = errors.New("unlucky")
+			results := make([]Result[int], len(requests))
+			for i, q := range requests {
+				if results[i].Value = 10 * q; q == 13 {
+					results[i].Err = errors.New("unlucky")
 				}
 			}
-			return verdicts
+			return results
 		}}
 	return at
 }
@@ -181,8 +181,8 @@ func TestASingleCallerWaitsForNobody(t *testing.T) {
 
 func TestPanicFailsOnlyItsBatch(t *testing.T) {
 	r := Batcher[int, int]{MaxConcurrent: 1, MaxBatch: 1, MaxWaiting: 9,
-		Run: func(_ context.Context, questions []int) []Result[int] {
-			if questions[0] == 1 {
+		Run: func(_ context.Context, requests []int) []Result[int] {
+			if requests[0] == 1 {
 				panic("broken")
 			}
 			return []Result[int]{{Value: 7}}

@@ -28,11 +28,11 @@ type intakeBatch struct {
 	cache    *menuCache
 	ids      *orderIDs
 	stale    cache.Stale // snapshots that are known to be out of date
-	arrivals []order.PlaceRequest
-	results  []batch.Result[order.PlaceResult] // one per arrival
+	requests []order.PlaceRequest
+	results  []batch.Result[order.PlaceResult] // one per request
 	contexts map[contextKey]*orderContext
 	placed   []*placedOrder    // in key order
-	rejected []int             // rejected arrivals; a repeat of an existing order still succeeds
+	rejected []int             // rejected requests; a repeat of an existing order still succeeds
 	outdated []core.BusinessID // businesses whose cached values were out of date
 
 	entryBytes map[core.BusinessID]int // of the items and options that were read
@@ -52,7 +52,7 @@ func keyOf(a *order.PlaceRequest) orderKey {
 // placedOrder is an order that the transaction stores.
 type placedOrder struct {
 	key       orderKey
-	arrivals  []int // the first created it, the others repeat it
+	requests  []int // the first created it, the others repeat it
 	id        int64
 	event     core.Event
 	store     int64
@@ -68,16 +68,16 @@ func (b *intakeBatch) price() error {
 	if err := b.read(); err != nil {
 		return err
 	}
-	ids, err := b.ids.take(b.ctx, b.in, len(b.arrivals))
+	ids, err := b.ids.take(b.ctx, b.in, len(b.requests))
 	if err != nil {
 		return err
 	}
 	now := b.db.Clock().Now()
 	first := map[orderKey]*placedOrder{}
-	for i := range b.arrivals {
-		key := keyOf(&b.arrivals[i])
+	for i := range b.requests {
+		key := keyOf(&b.requests[i])
 		if p := first[key]; p != nil {
-			p.arrivals = append(p.arrivals, i)
+			p.requests = append(p.requests, i)
 			continue
 		}
 		// Event ids one microsecond apart sort like the orders.
@@ -99,7 +99,7 @@ func (b *intakeBatch) price() error {
 
 // priceOne prices one order.
 func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedOrder, error) {
-	a := &b.arrivals[i]
+	a := &b.requests[i]
 	setting := b.contexts[contextKeyOf(a)]
 	switch {
 	case setting == nil || setting.Platform.ServedBy == "":
@@ -119,7 +119,7 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 		return nil, fmt.Errorf("writing an order: %w", err)
 	}
 	return &placedOrder{
-		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
+		key: keyOf(a), requests: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
 		servedBy: setting.Platform.ServedBy, accept: setting.accept, customers: setting.customers,
 		event: core.Event{
 			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, OrderID: id,
@@ -132,8 +132,8 @@ func (b *intakeBatch) priceOne(i int, id int64, now, unique time.Time) (*placedO
 // of the business was in the batch.
 func (b *intakeBatch) errTooLarge(business core.BusinessID) error {
 	others := -1
-	for i := range b.arrivals {
-		if b.arrivals[i].Business == business {
+	for i := range b.requests {
+		if b.requests[i].Business == business {
 			others++
 		}
 	}

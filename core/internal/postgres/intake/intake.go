@@ -71,9 +71,9 @@ func (i *Intake) Waiting() int { return i.batcher.Waiting() }
 // It returns NotFound for an unknown platform or store, and Invalid for an unknown price. It
 // returns Unavailable if nothing was stored, also if the settings change all the time. It returns the errors of
 // access.Key.Check for a key that no longer works.
-func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
-	arrival.Trace = core.TraceFromContext(ctx)
-	return i.batcher.Do(ctx, arrival)
+func (i *Intake) Place(ctx context.Context, request order.PlaceRequest) (order.PlaceResult, error) {
+	request.Trace = core.TraceFromContext(ctx)
+	return i.batcher.Do(ctx, request)
 }
 
 // maxAttempts bounds how often an order is priced. More are needed only while its business changes many times a second.
@@ -85,24 +85,24 @@ var errStale = &core.Error{Code: core.Unavailable, Message: "the settings change
 
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
-func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []batch.Result[order.PlaceResult] {
-	arrivals = slices.Clone(arrivals)
-	results, left := make([]batch.Result[order.PlaceResult], len(arrivals)), make([]int, len(arrivals))
-	for n := range arrivals {
+func (i *Intake) PlaceBatch(ctx context.Context, requests []order.PlaceRequest) []batch.Result[order.PlaceResult] {
+	requests = slices.Clone(requests)
+	results, left := make([]batch.Result[order.PlaceResult], len(requests)), make([]int, len(requests))
+	for n := range requests {
 		left[n] = n
 	}
 	stale := cache.Stale{}
 	for attempt := 0; len(left) > 0 && attempt < maxAttempts; attempt++ {
 		if attempt > 0 {
-			i.refresh(ctx, arrivals, left, stale)
+			i.refresh(ctx, requests, left, stale)
 		}
 		left = slices.DeleteFunc(left, func(at int) bool {
-			results[at].Err = i.verifyKey(ctx, &arrivals[at], stale)
+			results[at].Err = i.verifyKey(ctx, &requests[at], stale)
 			return results[at].Err != nil
 		})
 		part := make([]order.PlaceRequest, len(left))
 		for n, at := range left {
-			part[n] = arrivals[at]
+			part[n] = requests[at]
 		}
 		run := func(part []order.PlaceRequest) ([]batch.Result[order.PlaceResult], error) {
 			return i.commit(ctx, part, stale)
@@ -116,13 +116,13 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 }
 
 // refresh reads what is out of date, all at the same time. An error shows when the value is used.
-func (i *Intake) refresh(ctx context.Context, arrivals []order.PlaceRequest, at []int, stale cache.Stale) {
+func (i *Intake) refresh(ctx context.Context, requests []order.PlaceRequest, at []int, stale cache.Stale) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, stale: stale,
 		contexts: map[contextKey]*orderContext{}}
 	var businesses []core.BusinessID
 	keys := map[string]order.PlaceRequest{}
 	for _, n := range at {
-		a := &arrivals[n]
+		a := &requests[n]
 		b.contexts[contextKeyOf(a)] = nil
 		businesses = append(businesses, a.Business)
 		keys[a.Credential.KeyHash] = *a
@@ -137,14 +137,14 @@ func (i *Intake) refresh(ctx context.Context, arrivals []order.PlaceRequest, at 
 }
 
 // verifyKey reads the key of an order whose cached key is out of date. It returns an error if the key no longer works.
-func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, stale cache.Stale) error {
-	credential := &arrival.Credential
-	if !stale[cache.Check{Business: arrival.Business, Snapshot: credential.Snapshot}] {
+func (i *Intake) verifyKey(ctx context.Context, request *order.PlaceRequest, stale cache.Stale) error {
+	credential := &request.Credential
+	if !stale[cache.Check{Business: request.Business, Snapshot: credential.Snapshot}] {
 		return nil
 	}
 	keys := accessdb.New(i.db)
 	key, _, err := keys.CachedKeyByHash(ctx, []byte(credential.KeyHash)) // another order may have read it
-	if err == nil && stale[cache.Check{Business: arrival.Business, Snapshot: key.Snapshot}] {
+	if err == nil && stale[cache.Check{Business: request.Business, Snapshot: key.Snapshot}] {
 		key, err = keys.KeyByHash(ctx, []byte(credential.KeyHash))
 	}
 	credential.Snapshot = key.Snapshot
@@ -152,15 +152,15 @@ func (i *Intake) verifyKey(ctx context.Context, arrival *order.PlaceRequest, sta
 }
 
 // commit stores the orders that are up to date. It adds the snapshots of the others to stale.
-func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest,
+func (i *Intake) commit(ctx context.Context, requests []order.PlaceRequest,
 	stale cache.Stale) ([]batch.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, in: i.db.Keyed(), settings: &i.settings, cache: &i.cache, ids: &i.ids,
-		arrivals: slices.Clone(arrivals), stale: stale, results: make([]batch.Result[order.PlaceResult], len(arrivals))}
+		requests: slices.Clone(requests), stale: stale, results: make([]batch.Result[order.PlaceResult], len(requests))}
 	if err := b.price(); err != nil {
-		return nil, fmt.Errorf("pricing %d orders: %w", len(arrivals), err)
+		return nil, fmt.Errorf("pricing %d orders: %w", len(requests), err)
 	}
 	if err := b.store(); err != nil {
-		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
+		return nil, fmt.Errorf("storing %d orders: %w", len(requests), err)
 	}
 	b.setResults()
 	b.applyWaiting(i.placed)

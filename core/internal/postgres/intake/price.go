@@ -21,7 +21,7 @@ type PricedOrder struct {
 func Price(ctx context.Context, db *postgres.DB, request order.PlaceRequest, id int64,
 	placed time.Time) (PricedOrder, error) {
 	b := &intakeBatch{ctx: ctx, db: db, in: db.Keyed(), settings: &cache.Cache[contextKey, storedContext]{Max: 1},
-		cache: &menuCache{}, arrivals: []order.PlaceRequest{request},
+		cache: &menuCache{}, requests: []order.PlaceRequest{request},
 		results: make([]batch.Result[order.PlaceResult], 1)}
 	if err := b.read(); err != nil {
 		return PricedOrder{}, err

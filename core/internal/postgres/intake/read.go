@@ -84,8 +84,8 @@ func (s *orderContext) knows(lines []order.Line) bool {
 // cached, see entriesPerRead.
 func (b *intakeBatch) read() error {
 	b.contexts, b.entryBytes = map[contextKey]*orderContext{}, map[core.BusinessID]int{}
-	for i := range b.arrivals {
-		b.contexts[contextKeyOf(&b.arrivals[i])] = nil
+	for i := range b.requests {
+		b.contexts[contextKeyOf(&b.requests[i])] = nil
 	}
 	if err := b.readContexts(); err != nil {
 		return err
@@ -96,8 +96,8 @@ func (b *intakeBatch) read() error {
 
 // resolve replaces aliases of platforms in orders, because the platform's name identifies an order.
 func (b *intakeBatch) resolve() {
-	for i := range b.arrivals {
-		a := &b.arrivals[i]
+	for i := range b.requests {
+		a := &b.requests[i]
 		s := b.contexts[contextKeyOf(a)]
 		if s == nil || s.Platform.Name == "" {
 			continue
@@ -229,8 +229,8 @@ func (b *intakeBatch) readMenus() error {
 		key := entryKey{s.Business, s.Store.ID, name}
 		missing[key] = append(missing[key], s)
 	}
-	for i := range b.arrivals {
-		a := &b.arrivals[i]
+	for i := range b.requests {
+		a := &b.requests[i]
 		s := b.contexts[contextKeyOf(a)]
 		if !s.exists() {
 			continue

@@ -93,8 +93,8 @@ func (b *intakeBatch) checks(events *outbox.Batch) *cache.Checks {
 			checks.Add(key.business, s.snapshot)
 		}
 	}
-	for i := range b.arrivals {
-		checks.Add(b.arrivals[i].Business, b.arrivals[i].Credential.Snapshot)
+	for i := range b.requests {
+		checks.Add(b.requests[i].Business, b.requests[i].Credential.Snapshot)
 	}
 	return checks
 }
@@ -104,16 +104,16 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 	n := len(b.placed)
 	businesses, ids, stores, flags, due := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),
 		make([]int64, n)
-	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n),
+	platforms, refs, deliveryModes, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n), make([]string, n)
 	bulks, unnotified, customers := make([]bool, n), make([]bool, n), make([]string, n)
 	now := b.db.Clock().Now()
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(details.FlagCount())
-		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
+		platforms[i], refs[i], deliveryModes[i], kinds[i] = p.key.platform, p.key.ref,
 			string(details.Platforms[0].DeliveryMode), string(details.Kind)
-		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
+		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.requests[p.requests[0]].Actor, details.Bulk,
 			details.ScheduledFor()
 		unnotified[i] = !receivers.HasReceiver(p.event.ID)
 		who := &p.relay.Customer
@@ -123,7 +123,7 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 	return postgres.Args{
 		"state": order.Placed, "now": now, "order_businesses": postgres.Array(businesses),
 		"order_ids": postgres.Array(ids), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
-		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(carriers),
+		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(deliveryModes),
 		"flags": postgres.Array(flags), "placed_events": postgres.Array(events), "actors": postgres.Array(actors),
 		"order_due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(unnotified),
 		"customers": postgres.Array(customers), "id_blocks": b.ids.missing(),
@@ -142,13 +142,13 @@ func (b *intakeBatch) setResults() {
 		}
 	}
 	for _, i := range b.rejected {
-		if key := keyOf(&b.arrivals[i]); !placed[key] && !b.isOutdated(key.business) {
+		if key := keyOf(&b.requests[i]); !placed[key] && !b.isOutdated(key.business) {
 			keys = append(keys, key)
 		}
 	}
 	known, err := knownOrders(b.ctx, b.in, keys)
 	for _, i := range b.rejected {
-		key := keyOf(&b.arrivals[i])
+		key := keyOf(&b.requests[i])
 		id := known[key]
 		switch {
 		case placed[key]: // another one with its id was valid
@@ -162,15 +162,15 @@ func (b *intakeBatch) setResults() {
 		if !p.stored {
 			p.id = known[p.key]
 		}
-		for n, i := range p.arrivals {
+		for n, i := range p.requests {
 			b.results[i].Value = order.PlaceResult{OrderID: p.id, Duplicate: !p.stored || n > 0}
 			if p.id == 0 {
 				b.results[i].Err = cmp.Or(err, fmt.Errorf("order %v was not stored", p.key))
 			}
 		}
 	}
-	for i := range b.arrivals {
-		if b.isOutdated(b.arrivals[i].Business) {
+	for i := range b.requests {
+		if b.isOutdated(b.requests[i].Business) {
 			b.results[i] = batch.Result[order.PlaceResult]{Err: errStale}
 		}
 	}

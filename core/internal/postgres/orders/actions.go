@@ -35,13 +35,13 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	if err != nil {
 		return o, "", postgres.NotFound(err, "there is no platform %q", platform)
 	}
-	var carrier order.DeliveryMode
+	var deliveryMode order.DeliveryMode
 	var state order.State
 	err = a.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT platform, CASE WHEN order_type = 'delivery' THEN delivery_type ELSE '' END, is_bulk_order, state
 		FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
-		Scan(&o.Platform, &carrier, &o.Bulk, &state)
-	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.SelfDelivery, state == order.Completed,
+		Scan(&o.Platform, &deliveryMode, &o.Bulk, &state)
+	o.SelfDelivered, o.Completed, o.Cancelled = deliveryMode == order.SelfDelivery, state == order.Completed,
 		state == order.Cancelled
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, "", unknownOrder(orderID)

@@ -39,7 +39,7 @@ type locationBatch struct {
 
 // locationTarget describes where the locations of an order are sent.
 type locationTarget struct {
-	carrier            order.DeliveryMode
+	deliveryMode       order.DeliveryMode
 	trackable          bool
 	platform, servedBy string
 	newest             int // index of the newest location
@@ -57,8 +57,8 @@ func (b *locationBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outb
 		case !known:
 			b.results[i].Err = unknownOrder(location.OrderID)
 			continue
-		case o.carrier != order.SelfDelivery:
-			b.results[i].Err = order.CheckSelfDelivery(o.carrier)
+		case o.deliveryMode != order.SelfDelivery:
+			b.results[i].Err = order.CheckSelfDelivery(o.deliveryMode)
 			continue
 		case o.servedBy == core.ServedByMerchant || !o.trackable: // no plugin to send it to
 			continue
@@ -94,7 +94,7 @@ func (b *locationBatch) read(ctx context.Context, tx bun.Conn) (map[trackedKey]*
 		o := &locationTarget{newest: -1}
 		var state order.State
 		var last order.RiderStatus
-		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy, &state,
+		if err := rows.Scan(&key.business, &key.order, &o.deliveryMode, &o.platform, &o.servedBy, &state,
 			&last); err != nil {
 			return nil, fmt.Errorf("reading orders: %w", err)
 		}

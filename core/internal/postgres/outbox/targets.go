@@ -213,12 +213,12 @@ func readCallbacks(ctx context.Context, db *postgres.DB, tx bun.IDB, receivers m
 		return nil
 	}
 	n := len(routes)
-	businesses, addresses, endpoints := make([]int64, n), make([]string, n), make([]int64, n)
+	businesses, urls, endpoints := make([]int64, n), make([]string, n), make([]int64, n)
 	for i, r := range routes {
-		businesses[i], addresses[i], endpoints[i] = int64(r.Business), r.Callback, EndpointOf(r.Business, r.Callback)
+		businesses[i], urls[i], endpoints[i] = int64(r.Business), r.Callback, EndpointOf(r.Business, r.Callback)
 	}
 	rows, err := readTargets(ctx, db, tx, queries.With("callback_targets", postgres.Args{
-		"businesses": pgdialect.Array(businesses), "urls": pgdialect.Array(addresses),
+		"businesses": pgdialect.Array(businesses), "urls": pgdialect.Array(urls),
 		"endpoints": pgdialect.Array(endpoints),
 	}))
 	for _, row := range rows {

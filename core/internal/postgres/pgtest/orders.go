@@ -11,12 +11,12 @@ import (
 )
 
 // PlaceBatch stores orders in one batch.
-func PlaceBatch(ctx context.Context, i *intake.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
-	receipts, failures := make([]order.PlaceResult, len(arrivals)), make([]error, len(arrivals))
-	for n, v := range i.PlaceBatch(ctx, arrivals) {
-		receipts[n], failures[n] = v.Value, v.Err
+func PlaceBatch(ctx context.Context, i *intake.Intake, requests ...order.PlaceRequest) ([]order.PlaceResult, []error) {
+	results, failures := make([]order.PlaceResult, len(requests)), make([]error, len(requests))
+	for n, v := range i.PlaceBatch(ctx, requests) {
+		results[n], failures[n] = v.Value, v.Err
 	}
-	return receipts, failures
+	return results, failures
 }
 
 // EventBodies returns the bodies of all events of a type, sorted by id.

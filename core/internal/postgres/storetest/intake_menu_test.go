@@ -47,9 +47,9 @@ const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shu
 // placeOrder places one order and reads it.
 func (k *menuHarness) placeOrder(intake *intakedb.Intake, a order.PlaceRequest) order.APIOrder {
 	k.t.Helper()
-	receipt, err := intake.Place(context.Background(), a)
+	result, err := intake.Place(context.Background(), a)
 	require.NoError(k.t, err)
-	record, err := orders.New(k.db).Get(context.Background(), k.business, "", receipt.OrderID)
+	record, err := orders.New(k.db).Get(context.Background(), k.business, "", result.OrderID)
 	require.NoError(k.t, err)
 	reading, err := record.ToAPI()
 	require.NoError(k.t, err)
@@ -111,23 +111,23 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 		[]string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(),
 			app.Order.Items[1].Price.String()})
 
-	doubts := k.placeOrder(intake,
+	flagged := k.placeOrder(intake,
 		k.arrival("2", "web",
 			`{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
 		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing",`+
 				`"quantity":1,"price":1}`, ""))
 	require.Equal(t, []string{"items[0] unavailable", "items[1] unavailable", "items[2] out_of_stock",
-		"items[3] not_listed", "items[4] not_sold", "items[5] not_on_menu"}, flagsOf(doubts))
-	require.Equal(t, "102.08", doubts.Order.Details.TotalCharges.String(),
+		"items[3] not_listed", "items[4] not_sold", "items[5] not_on_menu"}, flagsOf(flagged))
+	require.Equal(t, "102.08", flagged.Order.Details.TotalCharges.String(),
 		"a charge on orders with an item: 99, 3 and 1% of 8")
 
 	// In a batch with other orders they have the same totals.
 	other := otherBusiness.arrival("1", "web", both, "")
-	receipts, failures := pgtest.PlaceBatch(context.Background(), intake,
+	results, failures := pgtest.PlaceBatch(context.Background(), intake,
 		k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
 	require.Equal(t, []error{nil, nil, nil}, failures)
 	for n, want := range map[int]core.Amount{0: app.Order.Details.Total, 2: web.Order.Details.Total} {
-		record, err := orders.New(db).Get(context.Background(), k.business, "", receipts[n].OrderID)
+		record, err := orders.New(db).Get(context.Background(), k.business, "", results[n].OrderID)
 		require.NoError(t, err)
 		reading, err := record.ToAPI()
 		require.NoError(t, err)
