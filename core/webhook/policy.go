@@ -117,6 +117,6 @@ func (e *Engine) report(r Result) {
 		slog.String("event_type", string(r.Delivery.EventType)), slog.Int64("business", int64(r.Delivery.Business)),
 		slog.Int64("webhook", r.Delivery.WebhookID), slog.Int("attempt", r.Delivery.Attempts+1),
 		slog.Int("status", r.Attempt.Status), slog.String("state", string(r.State)),
-		slog.Bool("switched_off", r.Disable),
+		slog.Bool("disabled", r.Disable),
 		slog.String("error", r.Attempt.Error), slog.Duration("took", r.Attempt.Timing.Total))
 }

@@ -52,7 +52,7 @@ likely AS MATERIALIZED (
     LIMIT 5
 ),
 ?required_groups
-unsure AS MATERIALIZED (
+unknown AS MATERIALIZED (
     SELECT store.business_id, store.id
     FROM stores store
     WHERE store.business_id = ?business
@@ -84,7 +84,7 @@ unsure AS MATERIALIZED (
         )
 )
 SELECT store.id, platform.name
-FROM unsure store
+FROM unknown store
 CROSS JOIN platform
 WHERE NOT ?sells_on
 

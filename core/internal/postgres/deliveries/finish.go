@@ -194,7 +194,7 @@ func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID,
 	return done.RowsAffected()
 }
 
-// disable switches a subscription off, unless it has changed since the attempt was prepared.
+// disable disables a subscription, unless it has changed since the attempt was prepared.
 // It records this in the audit trail.
 func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
 	d := r.Delivery
@@ -207,7 +207,7 @@ func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error
 		return fmt.Errorf("disabling webhook %d: %w", d.WebhookID, err)
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
-		return nil // already switched off, or changed since the attempt was prepared
+		return nil // already disabled, or changed since the attempt was prepared
 	}
 	if err := webhooks.DeleteCircuit(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err

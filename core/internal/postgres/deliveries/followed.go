@@ -34,7 +34,7 @@ func (r followedResends) isSelected(ctx context.Context, tx bun.Conn, work core.
 }
 
 // Resend makes the next selected deliveries with greater ids than after due now. It deselects those that were accepted
-// meanwhile, whose webhook was switched off, or that ended for a cancelled order. Without after, each call would read
+// meanwhile, whose webhook was disabled, or that ended for a cancelled order. Without after, each call would read
 // the rows of all earlier ones.
 func (r followedResends) Resend(ctx context.Context, work core.Job, after core.ID,
 	limit int) (last core.ID, err error) {

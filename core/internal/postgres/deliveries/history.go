@@ -183,7 +183,7 @@ const attemptReadColumns = `n, started_at, url, request_headers, status, error_c
 // one is requeued under the same webhook-id with a new schedule, after earlier pending events of its order.
 //
 // It returns NotFound if the business has no such delivery. It returns Conflict while the
-// subscription is switched off or an earlier event of the order is pending.
+// subscription is disabled or an earlier event of the order is pending.
 func (q Store) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
 	err := q.db.InTx(ctx, func(tx bun.Conn) error { return q.sendNow(ctx, tx, business, id) })
 	if err == nil {
@@ -267,7 +267,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	return nil
 }
 
-// requireActive returns Conflict while the webhook is switched off. 0 means no webhook.
+// requireActive returns Conflict while the webhook is disabled. 0 means no webhook.
 func (q Store) requireActive(ctx context.Context, tx bun.Conn, business core.BusinessID, webhookID int64) error {
 	if webhookID == 0 {
 		return nil

@@ -1,6 +1,6 @@
 -- name: is_held
--- The condition that the row "delivery" of the queue is held. A delivery to a switched-off webhook is held at
--- once, though it is parked only when it comes due.
+-- The condition that the row "delivery" of the queue is held. A delivery to a disabled webhook is held at
+-- once, though its row changes only when it comes due.
 (
     delivery.available_at = 'infinity'
     OR (
@@ -18,7 +18,7 @@
 )
 
 -- name: is_switched_off
--- The condition that the webhook of the row "delivery" is switched off.
+-- The condition that the webhook of the row "delivery" is disabled.
 EXISTS (
     SELECT 1
     FROM webhooks

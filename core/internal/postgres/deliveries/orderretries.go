@@ -105,7 +105,7 @@ func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, wor
 }
 
 // Tally records new responses and counts by order. An order counts as answered when every webhook has responded. A
-// delivery that can get no response any more has failed, because its webhook was switched off or its event has expired.
+// delivery that can get no response any more has failed, because its webhook was disabled or its event has expired.
 func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) (err error) {
 		tally, err = r.tally(ctx, tx, work, false)

@@ -15,7 +15,7 @@ import (
 
 // Deliveries of one order to one server (scheme, host and port) share an ordering key. A
 // delivery starts once every earlier one was delivered, has failed, or is held at another
-// endpoint. An endpoint holds deliveries while it is switched off or its circuit is open.
+// endpoint. An endpoint holds deliveries while it is disabled or its circuit is open.
 // The server is looked up with the webhook, so that a changed URL takes effect at once.
 //
 // Block makes a claimed row wait for its earlier rows. UnblockNext releases the next row

@@ -238,7 +238,7 @@ func (w Store) rescheduleRetries(ctx context.Context, tx bun.Conn, before, sub w
 	return nil
 }
 
-// checkActiveLimit returns Conflict if a webhook is switched on and its business already has the
+// checkActiveLimit returns Conflict if a webhook is enabled and its business already has the
 // maximum of active webhooks for the event type.
 func checkActiveLimit(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	if before.Active || !sub.Active {
