@@ -32,6 +32,7 @@ func runDoctor(t *testing.T, env environment) (int, map[string][]doctor.Result) 
 	e := servery(t, env, "doctor", "--json")
 	var list []doctor.Result
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), &list), e.stdout+e.stderr)
+	require.Contains(t, e.stdout, `"outcome":`, "scripts read it")
 	found := map[string][]doctor.Result{}
 	for _, one := range list {
 		require.True(t, one.Outcome == doctor.OK || one.Remedy != "", "%v says what to do", one)

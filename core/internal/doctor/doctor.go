@@ -22,7 +22,7 @@ const (
 // Result describes the result of one check.
 type Result struct {
 	Check   string  `json:"check"`
-	Outcome Outcome `json:"verdict"`
+	Outcome Outcome `json:"outcome"`
 	Found   string  `json:"found"`
 	Remedy  string  `json:"do,omitzero"` // the remedy
 }
