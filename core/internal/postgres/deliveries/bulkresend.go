@@ -158,7 +158,7 @@ type resendCursor struct {
 }
 
 func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (resendCursor, error) {
-	if err := jobs.LockLease(ctx, q.db, tx, work); err != nil {
+	if err := jobs.LockLease(ctx, tx, work); err != nil {
 		return resendCursor{}, err
 	}
 	var stored []byte

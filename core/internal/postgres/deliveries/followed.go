@@ -127,7 +127,7 @@ func (r followedResends) makeDue(ctx context.Context, tx bun.Conn, queued, other
 // a delivery counts when it has ended. Otherwise its first response counts.
 func (r followedResends) tally(ctx context.Context, tx bun.Conn, work core.Job,
 	final bool) (tally webhook.Tally, err error) {
-	if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
+	if err := jobs.LockLease(ctx, tx, work); err != nil {
 		return tally, err
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("record_responses", postgres.Args{

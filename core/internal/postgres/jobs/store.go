@@ -234,7 +234,7 @@ func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, 
 // InTx runs fn in a transaction that first locks the lease of a job, as LockLease does.
 func InTx(ctx context.Context, db *postgres.DB, work core.Job, fn func(tx bun.Conn) error) error {
 	return db.InTx(ctx, func(tx bun.Conn) error {
-		if err := LockLease(ctx, db, tx, work); err != nil {
+		if err := LockLease(ctx, tx, work); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -245,7 +245,7 @@ func InTx(ctx context.Context, db *postgres.DB, work core.Job, fn func(tx bun.Co
 func Run(ctx context.Context, db *postgres.DB, work core.Job,
 	fn func(tx bun.Conn, box *outbox.Outbox) error) error {
 	return outbox.Run(ctx, db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := LockLease(ctx, db, tx, work); err != nil {
+		if err := LockLease(ctx, tx, work); err != nil {
 			return err
 		}
 		return fn(tx, box)
@@ -254,7 +254,7 @@ func Run(ctx context.Context, db *postgres.DB, work core.Job,
 
 // LockLease returns Conflict unless the lease of the job is still held. It locks the lease
 // until the transaction ends.
-func LockLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
+func LockLease(ctx context.Context, tx bun.Conn, work core.Job) error {
 	var one int
 	err := tx.QueryRowContext(ctx,
 		`SELECT 1 FROM job_queue WHERE business_id = ? AND ordering_key = ? AND seq = ? AND owner = ? FOR UPDATE`,

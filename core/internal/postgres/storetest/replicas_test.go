@@ -125,7 +125,7 @@ func TestLeasesOfGoneReplicaEndInAllQueues(t *testing.T) {
 
 	ctx := t.Context()
 	require.Equal(t, core.Conflict, core.CodeOf(p.db.InTx(ctx, func(tx bun.Conn) error {
-		return jobsdb.LockLease(ctx, p.db, tx, had.job)
+		return jobsdb.LockLease(ctx, tx, had.job)
 	})), "the writes of a job that lost its lease are refused")
 	failed := webhook.Result{Delivery: had.delivery, State: webhook.Pending, RetryAt: p.clock.Now().Add(time.Hour),
 		Attempt: webhook.Attempt{StartedAt: p.clock.Now(), ErrorClass: webhook.Connect, Error: "refused"}}
