@@ -40,6 +40,9 @@ type Subscription struct {
 // that stores an order.
 const MaxActive = 100
 
+// MaxWebhooks bounds the subscriptions of a business, also the inactive ones, because none is ever deleted.
+const MaxWebhooks = 2000
+
 // secretPrefix marks a signing secret (Standard Webhooks, Signature scheme).
 const secretPrefix = "whsec_"
 

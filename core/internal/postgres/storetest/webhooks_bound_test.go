@@ -54,6 +54,38 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(switched(true)))
 }
 
+func TestAllWebhooksOfABusinessAreLimited(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	tenant, other := hubtest.Business(t, db), hubtest.Business(t, db)
+	subs := webhook.Subscriptions{Store: webhooksdb.New(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
+	first := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example.com/first")
+	_, err := db.Bun().ExecContext(ctx, `INSERT INTO webhooks (business_id, event_type, url, active,
+			retrial_interval_units, headers, header_names, secret, created_at, updated_at)
+		SELECT business_id, event_type, url || n, false, retrial_interval_units, headers, header_names, secret,
+			created_at, updated_at
+		FROM webhooks, generate_series(1, ?) n WHERE id = ?`, webhook.MaxWebhooks-3, first.ID)
+	require.NoError(t, err)
+	inactive := false
+	input := func(event core.EventType, path string) webhook.Input {
+		url := "https://pos.example.com/" + path
+		return webhook.Input{EventType: event, URL: &url, Active: &inactive}
+	}
+	create := func(business core.BusinessID, inputs ...webhook.Input) error {
+		_, err := subs.CreateAll(ctx, business, "key:pos", inputs)
+		return err
+	}
+	a, b, c := input(core.StoreCreation, "a"), input(core.InventoryUpdate, "b"), input(core.OrderPlaced, "c")
+
+	err = create(tenant.ID, a, b, c)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "webhooks[2]: the business has 2000 webhooks")
+	require.NoError(t, create(tenant.ID, a, b))
+	require.NoError(t, create(tenant.ID, a, input(core.OrderPlaced, "first")), "existing webhooks may be changed")
+	require.Equal(t, core.Conflict, core.CodeOf(create(tenant.ID, a, c)))
+	require.NoError(t, create(other.ID, c))
+	require.NoError(t, subs.Update(ctx, tenant.ID, "key:pos", first.ID, webhook.Input{URL: c.URL}))
+}
+
 func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)

@@ -37,8 +37,17 @@ func (w Store) Upsert(ctx context.Context, business core.BusinessID, actor strin
 			}
 			return cmp.Compare(one.ID, other.ID)
 		})
+		free, err := w.free(ctx, tx, business, len(keys)-len(existing))
+		if err != nil {
+			return err
+		}
 		subs = make([]webhook.Subscription, len(keys))
 		for _, i := range order {
+			if existing[keys[i]] == nil {
+				if free--; free < 0 {
+					return &webhook.ItemError{Index: i, Err: errTooMany}
+				}
+			}
 			if subs[i], err = w.upsert(ctx, tx, actor, existing[keys[i]],
 				func(s *webhook.Subscription) (webhook.Subscription, error) { return decide(i, s) }); err != nil {
 				return &webhook.ItemError{Index: i, Err: err}
@@ -47,6 +56,26 @@ func (w Store) Upsert(ctx context.Context, business core.BusinessID, actor strin
 		return nil
 	})
 	return subs, err
+}
+
+var errTooMany = core.Errorf(core.Conflict,
+	"the business has %d webhooks, the maximum: change the url of an inactive one instead", webhook.MaxWebhooks)
+
+// free returns how many more webhooks a business may have. The lock makes concurrent creations wait, which may be of
+// other event types.
+func (w Store) free(ctx context.Context, tx bun.Conn, business core.BusinessID, created int) (free int, err error) {
+	if created == 0 {
+		return 0, nil
+	}
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('webhooks', ?))`,
+		int64(business)); err != nil {
+		return 0, fmt.Errorf("locking the subscriptions: %w", err)
+	}
+	if err := tx.QueryRowContext(ctx, `SELECT ?::integer - count(*) FROM webhooks WHERE business_id = ?`,
+		webhook.MaxWebhooks, business).Scan(&free); err != nil {
+		return 0, fmt.Errorf("counting subscriptions: %w", err)
+	}
+	return free, nil
 }
 
 func newLast(sub *webhook.Subscription) int {
