@@ -78,7 +78,7 @@ func (m Masker) apply(text string, cut bool) string {
 	return masked(text, m.find(text))
 }
 
-// applyTo masks values of which some were cut off. It searches all at once, because there may be thousands.
+// applyTo masks values. Some may be cut off. It searches all at once, because there may be thousands.
 func (m Masker) applyTo(values map[string]string, isCut func(name string) bool) {
 	if len(m) == 0 {
 		return

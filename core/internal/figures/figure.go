@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Units of figures that are compared by rules of their own.
+// Units of figures with separate rules of comparison.
 const (
 	PerSecond = "/s"
 	Percent   = "%"
