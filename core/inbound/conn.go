@@ -189,8 +189,8 @@ const (
 	lingerBytes = 128 << 20
 )
 
-// LingerOnClose makes Close wait until the peer has sent all of a body that the hub does not read. Otherwise the system would
-// reset the connection, and most clients would lose the response, which they read after they have sent the body.
+// LingerOnClose makes Close wait until the peer has sent all of a body that the hub does not read. Otherwise the system
+// would reset the connection. Most clients would then lose the response, which they read after they have sent the body.
 func LingerOnClose(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.lingers.Store(true)

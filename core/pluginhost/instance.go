@@ -54,7 +54,7 @@ type instance struct {
 	lostTogether int             // calls under way when the first was lost
 	abandoned    []abandonedCall // the oldest first
 	retired      bool            // the hub ends the process on purpose
-	killedFor    string          // why the hub killed the process; "" if it did not, or on purpose
+	killedFor    string          // why the hub killed the process; "": it was not killed for a fault
 }
 
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.

@@ -234,11 +234,13 @@ func (p Plugin) InterpretPoll(ctx context.Context, s Subject, r *sdk.PollRequest
 		})
 }
 
-// interpretPoll returns the request of InterpretPoll. The crashes of retries count once, even if their responses differ.
+// interpretPoll returns the request of InterpretPoll. The crashes of retries count once, even if their responses
+// differ.
 func interpretPoll(s Subject, r *sdk.PollRequest, response *sdk.Response) request {
 	about := newRequest("Polls.Interpret", s, r, response)
 	about.cause = func() []proto.Message {
-		return []proto.Message{&sdk.PollRequest{Poll: r.GetPoll(), Cursor: r.GetCursor(), StoreRefId: r.GetStoreRefId()}}
+		return []proto.Message{
+			&sdk.PollRequest{Poll: r.GetPoll(), Cursor: r.GetCursor(), StoreRefId: r.GetStoreRefId()}}
 	}
 	return about
 }

@@ -14,9 +14,10 @@ func TestResentRequestKeepsItsIdentity(t *testing.T) {
 	k := &supervisor{id: "tasty", lastReady: &instance{description: &sdk.Description{
 		Inbound: []*pb.Inbound{{Kind: "orders", TimestampQuery: "ts"}}}}}
 	p := (&Host{supervisors: map[string]*supervisor{"tasty": k}}).Plugin("tasty")
+	installed := installedPlugin{manifest: &sdk.Manifest{}}
 	identify := func(kind, store, ts, body string) Request {
 		r := &sdk.InboundRequest{Kind: kind, Body: []byte(body), Query: map[string]string{"store": store, "ts": ts}}
-		id := newRequest("Orders.Translate", testSubject(), p.inboundContent(r)).identify(installedPlugin{manifest: &sdk.Manifest{}})
+		id := newRequest("Orders.Translate", testSubject(), p.inboundContent(r)).identify(installed)
 		require.Len(t, r.GetQuery(), 2, "the plugin receives the whole query")
 		return id
 	}
@@ -29,10 +30,11 @@ func TestResentRequestKeepsItsIdentity(t *testing.T) {
 
 func TestCrashesOfOnePollCountOnce(t *testing.T) {
 	k := &supervisor{setAside: map[Request]bool{}}
+	installed := installedPlugin{manifest: &sdk.Manifest{}}
 	crash := func(cursor, response string) lostCall {
 		r := &sdk.PollRequest{Poll: "orders", Cursor: cursor, PolledAt: int64(len(response)),
 			Pending: []*pb.PendingTask{{Reference: response}}}
-		lost := interpretPoll(testSubject(), r, &sdk.Response{Body: []byte(response)}).lostCall(installedPlugin{manifest: &sdk.Manifest{}})
+		lost := interpretPoll(testSubject(), r, &sdk.Response{Body: []byte(response)}).lostCall(installed)
 		k.recordCrash(time.Unix(1, 0), &fault{lost: []lostCall{lost}})
 		return lost
 	}

@@ -129,8 +129,8 @@ func sampleFullActions(about *sdk.Description, call *pb.Call) []Request {
 		return nil
 	}
 	return []Request{
-		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: sampleStore, ItemRefIds: []string{"I-1"},
-			Complete: true, UnavailableItemRefIds: []string{"I 2/3", "I-1"},
+		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: sampleStore,
+			ItemRefIds: []string{"I-1"}, Complete: true, UnavailableItemRefIds: []string{"I 2/3", "I-1"},
 			UnavailableOptionRefIds: []string{"O-1"}}},
 		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: sampleStore, Available: true,
 			OptionRefIds: []string{"O-1"}, Complete: true}},
@@ -249,8 +249,8 @@ func sampleCheck(menu *sdk.Menu) *sdk.Check {
 // sampleMenu returns a menu of n items. Every third has nutritional values, and half of these are incomplete.
 func sampleMenu(n int) *sdk.Menu {
 	menu := &sdk.Menu{
-		Store: &pb.Store{RefId: sampleStore, PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
-			OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
+		Store: &pb.Store{RefId: sampleStore, PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland",
+			Active: true, OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
 			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "02:00:00"}}}},
 			SpecialTimings: []*pb.SpecialTiming{{Date: "2026-12-24",
 				Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}}},

@@ -58,8 +58,8 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		"an answer that changes": {countsCalls{calls: &atomic.Int64{}},
 			"same question, same answer, in any order and at the same time",
 			"returns another response to the same request"},
-		"an answer with the time": {usesClock{since: time.Now()}, "same question, same answer, more than a second later",
-			"returns another response to the same request"},
+		"an answer with the time": {usesClock{since: time.Now()},
+			"same question, same answer, more than a second later", "returns another response to the same request"},
 		"updates that are counted": {countsCalls{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
 			"responds depending on earlier requests"},
 		"statuses that are refused": {refusesRiders{}, "duplicated and disordered rider updates",
@@ -253,7 +253,8 @@ func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 
 func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus","request":{}}`), 0o600))
+	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus","request":{}}`),
+		0o600))
 	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
 		"/rider.golden.json: run go test -update, or servery plugin run PROGRAM " + dir + "/rider.input.json > " +
 		dir + "/rider.golden.json"},

@@ -149,8 +149,8 @@ func (c *validation) signature(at string, in *pb.Inbound) {
 	needed, covered := neededText(in, text)
 	c.check(covered, "%s: signed_text: must contain %s", at, needed)
 	c.check(text.Uses(signature.Timestamp) == hasTimestamp(in),
-		"%s: signed_text: must contain {timestamp} exactly if timestamp_header, timestamp_query or timestamp_part is set",
-		at)
+		"%s: signed_text: must contain {timestamp} exactly if timestamp_header, timestamp_query or timestamp_part "+
+			"is set", at)
 	nonce := in.GetNonceHeader() != ""
 	c.check(text.Uses(signature.Nonce) == nonce,
 		"%s: signed_text: must contain {nonce} exactly if there is a nonce_header", at)

@@ -56,7 +56,8 @@ func TestInboundSchemeRejectsUnusedFields(t *testing.T) {
 		{"a timestamp that is not signed", pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA1,
 			func(i *pb.Inbound) { i.SignedText, i.TimestampHeader = "{body}", "x-time" }, "must contain {timestamp}"},
 		{"a signed timestamp from nowhere", pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA1,
-			func(i *pb.Inbound) { i.SignedText = "{timestamp}{body}" }, "exactly if timestamp_header, timestamp_query or timestamp_part is set"},
+			func(i *pb.Inbound) { i.SignedText = "{timestamp}{body}" },
+			"exactly if timestamp_header, timestamp_query or timestamp_part is set"},
 		{"a nonce that is not signed", pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA1,
 			func(i *pb.Inbound) { i.NonceHeader = "x-nonce" }, "must contain {nonce}"},
 		{"a nonce of a day", pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA1, func(i *pb.Inbound) {

@@ -71,7 +71,8 @@ var braces = strings.NewReplacer("{", "%7B", "}", "%7D")
 func isPlainPath(path string) bool {
 	path = braces.Replace(path)
 	parsed, err := url.Parse(path)
-	return err == nil && strings.HasPrefix(path, "/") && parsed.EscapedPath() == path && !slices.Contains(strings.Split(parsed.Path, "/"), "..")
+	return err == nil && strings.HasPrefix(path, "/") && parsed.EscapedPath() == path &&
+		!slices.Contains(strings.Split(parsed.Path, "/"), "..")
 }
 
 // success checks that a success rule is valid.

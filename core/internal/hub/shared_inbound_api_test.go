@@ -216,9 +216,11 @@ func TestInactiveStoreReleasesItsPlatformStoreID(t *testing.T) {
 	place("gb:3")
 	require.Equal(t, []string{"gb:3"}, d.orderIDs(other))
 	require.Contains(t, activate(true), "belongs to another business")
-	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo", map[string]string{"s1": "88"}),
+	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo",
+		map[string]string{"s1": "88"}),
 		"an unchanged id")
-	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo", map[string]string{"s1": ""}))
+	require.NoError(t, pgtest.SetPlatformStoreIDs(t.Context(), d.hub.db, d.tenant.ID, "roo",
+		map[string]string{"s1": ""}))
 	require.Contains(t, activate(true), `"errors":0`)
 }
 

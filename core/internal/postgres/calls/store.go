@@ -146,7 +146,8 @@ type loadedCall struct {
 
 func (l *loadedCall) fields() []any {
 	return []any{&l.known, &l.record, &l.order.PlatformOrderID, &l.order.DeliveryMode, &l.order.Bulk,
-		&l.order.StoreRefID, &l.plugin, &l.id, &l.kind, &l.payload, postgres.OrZero(&l.since), &l.trace, &l.state, &l.rider}
+		&l.order.StoreRefID, &l.plugin, &l.id, &l.kind, &l.payload, postgres.OrZero(&l.since), &l.trace, &l.state,
+		&l.rider}
 }
 
 // complete adds the loaded fields to a claimed ordering key.

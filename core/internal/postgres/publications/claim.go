@@ -45,7 +45,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		var deadline time.Time
 		err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
 			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
-			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, postgres.OrZero(&deadline), &w.Lease)
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest, &sealed, &w.Trace, &sent, postgres.OrZero(&deadline),
+			&w.Lease)
 		if err != nil {
 			return err
 		}
