@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func (later) Render(_ context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decisi
 			filled[group] = true
 		}
 	}
-	decision, err := send("/menus/"+menu.GetStore().GetRefId(), names)
+	decision, err := send("/menus/"+url.PathEscape(menu.GetStore().GetRefId()), names)
 	if err != nil {
 		return nil, err
 	}
@@ -122,22 +123,23 @@ func (later) InterpretAcknowledge(_ context.Context, _ *sdk.Call,
 // PlanStoreAction opens or closes a store.
 func (later) PlanStoreAction(_ context.Context, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	if until := r.GetTurnOnAt(); until != 0 {
-		return send("/stores/"+r.GetStoreRefId(), map[string]int64{"closed_until": until})
+		return send("/stores/"+url.PathEscape(r.GetStoreRefId()), map[string]int64{"closed_until": until})
 	}
-	return send("/stores/"+r.GetStoreRefId(), r.GetOpen())
+	return send("/stores/"+url.PathEscape(r.GetStoreRefId()), r.GetOpen())
 }
 
 // PlanItemAction enables or disables items.
 func (later) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	if until := r.GetTurnOnAt(); until != 0 {
-		return send("/items/"+r.GetStoreRefId(), map[string]any{"items": r.GetItemRefIds(), "sold_out_until": until})
+		return send("/items/"+url.PathEscape(r.GetStoreRefId()),
+			map[string]any{"items": r.GetItemRefIds(), "sold_out_until": until})
 	}
-	return send("/items/"+r.GetStoreRefId(), r.GetItemRefIds())
+	return send("/items/"+url.PathEscape(r.GetStoreRefId()), r.GetItemRefIds())
 }
 
 // PlanAcknowledge accepts or rejects an order.
 func (later) PlanAcknowledge(_ context.Context, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
-	return send("/orders/"+r.GetOrder().GetPlatformOrderId(), r.GetAccepted())
+	return send("/orders/"+url.PathEscape(r.GetOrder().GetPlatformOrderId()), r.GetAccepted())
 }
 
 // event is a message of the aggregator.

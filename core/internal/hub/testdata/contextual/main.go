@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -73,10 +74,10 @@ func (plugin) Render(_ context.Context, _ *sdk.Call, menu *sdk.Menu) (*sdk.Decis
 	for _, item := range menu.GetItems() {
 		refs = append(refs, item.GetRefId())
 	}
-	return sdk.Send(sdk.JSONPlan("PUT", "gateway", "/menus/"+menu.GetStore().GetRefId(), refs))
+	return sdk.Send(sdk.JSONPlan("PUT", "gateway", "/menus/"+url.PathEscape(menu.GetStore().GetRefId()), refs))
 }
 
 // PlanUnlist removes a store.
 func (plugin) PlanUnlist(_ context.Context, r *pb.UnlistRequest) (*sdk.Decision, error) {
-	return sdk.Send(sdk.JSONPlan("DELETE", "gateway", "/menus/"+r.GetStoreRefId(), struct{}{}))
+	return sdk.Send(sdk.JSONPlan("DELETE", "gateway", "/menus/"+url.PathEscape(r.GetStoreRefId()), struct{}{}))
 }

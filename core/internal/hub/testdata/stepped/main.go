@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -88,15 +89,15 @@ func (plugin) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk
 func (plugin) PlanItemAction(_ context.Context, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	var steps []*sdk.Step
 	for n, id := range r.GetItemRefIds() {
-		steps = append(steps, sdk.JSONStep(fmt.Sprint("item_", n), http.MethodPost, "items", "/items/"+id,
-			map[string]bool{"available": r.GetAvailable()}))
+		steps = append(steps, sdk.JSONStep(fmt.Sprint("item_", n), http.MethodPost, "items",
+			"/items/"+url.PathEscape(id), map[string]bool{"available": r.GetAvailable()}))
 	}
 	return sdk.Send(sdk.LongSteps(3600, steps...))
 }
 
 // PlanAcknowledge opens an order, and then confirms it.
 func (plugin) PlanAcknowledge(_ context.Context, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
-	path := "/orders/" + r.GetOrder().GetPlatformOrderId()
+	path := "/orders/" + url.PathEscape(r.GetOrder().GetPlatformOrderId())
 	return sdk.Send(sdk.Steps(sdk.JSONStep("open", http.MethodPost, "api", path, r.GetAccepted()),
 		sdk.JSONStep("confirm", http.MethodPut, "api", path, r.GetAccepted())))
 }
