@@ -209,7 +209,8 @@ func TestRejectionReachesAClientThatSendsAllFirst(t *testing.T) {
 	for request, status := range map[string]int{"POST /key/": http.StatusUnauthorized, "PUT /key/": 405,
 		"POST /nowhere/": http.StatusNotFound, "POST /open/": http.StatusRequestEntityTooLarge} {
 		t.Run(request, func(t *testing.T) {
-			conn, answer := b.send(t, fmt.Sprintf("%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", request, size))
+			conn, answer := b.send(t,
+				fmt.Sprintf("%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", request, size))
 			_, err := conn.Write(make([]byte, size))
 			require.NoError(t, err)
 			response, err := http.ReadResponse(answer, nil)

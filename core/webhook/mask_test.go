@@ -80,7 +80,8 @@ func TestPartOfASecretIsNotKept(t *testing.T) {
 
 func TestClippedHeaderKeepsNoSecret(t *testing.T) {
 	long := strings.Repeat("s3cr3t-value/", 200)
-	header := http.Header{"X-Long": {strings.Repeat("x", 1000) + long}, "X-Short": {"of pass word"}, "X-Other": {"word"}}
+	header := http.Header{"X-Long": {strings.Repeat("x", 1000) + long}, "X-Short": {"of pass word"},
+		"X-Other": {"word"}}
 	masked := maskedHeaders(header, NewMasker(long, "pass word"))
 	require.Equal(t, map[string]string{"X-Long": strings.Repeat("x", 1000) + Masked, "X-Short": "of " + Masked,
 		"X-Other": "word"}, masked)

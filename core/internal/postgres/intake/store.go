@@ -125,7 +125,8 @@ func (b *intakeBatch) orderArgs(receivers *outbox.Batch) postgres.Args {
 		"order_ids": postgres.Array(ids), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
 		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks),
 		"delivery_types": postgres.Array(deliveryModes),
-		"flags": postgres.Array(flags), "placed_events": postgres.Array(events), "actors": postgres.Array(actors),
+		"flags":          postgres.Array(flags), "placed_events": postgres.Array(events),
+		"actors":    postgres.Array(actors),
 		"order_due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(unnotified),
 		"customers": postgres.Array(customers), "id_blocks": b.ids.missing(),
 	}
