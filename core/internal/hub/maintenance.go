@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	webhooksdb "github.com/servery-hub/servery/core/internal/postgres/webhooks"
 )
 
 // reportUnreadable checks once for stored secrets that no key can open, and logs them.
@@ -92,7 +93,7 @@ func (h *Hub) retain(ctx context.Context, first time.Duration) {
 			if retention > 0 {
 				err = errors.Join(orders.New(h.db).DropOld(ctx, retention),
 					deliveries.New(h.db).DropHeld(ctx, retention),
-					deliveries.New(h.db).DropOldProblems(ctx, retention), jobs.New(h.db).DropOld(ctx, retention))
+					webhooksdb.New(h.db).DropOldProblems(ctx, retention), jobs.New(h.db).DropOld(ctx, retention))
 			}
 			err = errors.Join(err, h.riders.Sweep(ctx), customers.New(h.db).Sweep(ctx))
 		}

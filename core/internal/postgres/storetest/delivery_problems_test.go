@@ -110,10 +110,10 @@ func TestFailedDeliveriesAreGroupedByCause(t *testing.T) {
 	}
 	require.Equal(t, []int{4, 9}, counts(c.business))
 	require.Equal(t, []int{0, 0}, counts(stranger))
-	require.NoError(t, c.queue.SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
+	require.NoError(t, webhooksdb.New(c.db).SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
 		From: console.ProblemOpen, To: console.ProblemResolved}, access.Change{Business: c.business}))
 	require.Equal(t, []int{3, 5}, counts(c.business))
-	require.NoError(t, c.queue.SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
+	require.NoError(t, webhooksdb.New(c.db).SetProblemState(ctx, c.business, shared.ID, console.ProblemTransition{
 		From: console.ProblemResolved, To: console.ProblemOpen}, access.Change{Business: c.business}))
 
 	list = c.problems(console.ProblemFilter{Limit: 9})
@@ -141,7 +141,7 @@ func TestLateFailureDoesNotReopenAProblem(t *testing.T) {
 	hung, claimed, _ := c.claim()
 	c.endWith(webhook.Failed, webhook.Status, 503, hung, claimed[0])
 	p := c.problems(console.ProblemFilter{})[0]
-	require.NoError(t, c.queue.SetProblemState(ctx, c.business, p.ID,
+	require.NoError(t, webhooksdb.New(c.db).SetProblemState(ctx, c.business, p.ID,
 		console.ProblemTransition{From: console.ProblemOpen, To: console.ProblemResolved},
 		access.Change{Business: c.business}))
 	c.clock.Advance(time.Minute)
@@ -181,7 +181,8 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 	change := access.Change{Business: c.business, Actor: "user:sam@example.com", Action: "problem.resolve",
 		Why: "fixed"}
 	set := func(from, to console.ProblemState) error {
-		return c.queue.SetProblemState(ctx, c.business, p.ID, console.ProblemTransition{From: from, To: to}, change)
+		return webhooksdb.New(c.db).SetProblemState(ctx, c.business, p.ID,
+			console.ProblemTransition{From: from, To: to}, change)
 	}
 	require.NoError(t, set(console.ProblemOpen, console.ProblemAcknowledged))
 	require.EqualError(t, set(console.ProblemOpen, console.ProblemResolved),
@@ -189,15 +190,17 @@ func TestResolvedProblemReopensWhenItFailsAgain(t *testing.T) {
 	require.NoError(t, set(console.ProblemAcknowledged, console.ProblemResolved))
 	require.Empty(t, c.problems(console.ProblemFilter{
 		States: []console.ProblemState{console.ProblemOpen, console.ProblemAcknowledged}}))
-	require.NoError(t, c.queue.NoteProblem(ctx, c.business, p.ID, access.Change{Business: c.business, Why: "a note"}))
-	require.NoError(t, c.queue.AssignProblem(ctx, c.business, p.ID, "sam@example.com", change))
+	require.NoError(t, webhooksdb.New(c.db).NoteProblem(ctx, c.business, p.ID,
+		access.Change{Business: c.business, Why: "a note"}))
+	require.NoError(t, webhooksdb.New(c.db).AssignProblem(ctx, c.business, p.ID, "sam@example.com", change))
 	for _, among := range [][]core.BusinessID{nil, {c.business}} {
 		assignees, err := consolelists.New(c.db).ProblemAssignees(ctx, among)
 		require.NoError(t, err)
 		require.Equal(t, []string{"sam@example.com"}, assignees)
 	}
 	require.Empty(t, c.problems(console.ProblemFilter{Unassigned: true}))
-	require.Equal(t, core.NotFound, core.CodeOf(c.queue.NoteProblem(ctx, hubtest.Business(t, c.db).ID, p.ID, change)))
+	require.Equal(t, core.NotFound,
+		core.CodeOf(webhooksdb.New(c.db).NoteProblem(ctx, hubtest.Business(t, c.db).ID, p.ID, change)))
 
 	c.clock.Advance(time.Second) // within the interval
 	c.failAs(1, webhook.Status, 503)
@@ -234,10 +237,10 @@ func TestProblemWithoutFailedDeliveriesRaisesNoWarning(t *testing.T) {
 func TestOldProblemsAreDeleted(t *testing.T) {
 	c, ctx := newDeliveryHarness(t), context.Background()
 	c.failAs(1, webhook.Status, 503)
-	require.NoError(t, c.queue.DropOldProblems(ctx, time.Hour))
+	require.NoError(t, webhooksdb.New(c.db).DropOldProblems(ctx, time.Hour))
 	require.Len(t, c.problems(console.ProblemFilter{}), 1)
 	c.clock.Advance(time.Hour + time.Minute)
-	require.NoError(t, c.queue.DropOldProblems(ctx, time.Hour))
+	require.NoError(t, webhooksdb.New(c.db).DropOldProblems(ctx, time.Hour))
 	require.Empty(t, c.problems(console.ProblemFilter{}))
 }
 
