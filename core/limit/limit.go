@@ -184,13 +184,13 @@ func (t Throttle) Take(ctx context.Context, business core.BusinessID, name strin
 
 // Peek returns what Take would decide now. It counts nothing.
 func (t Throttle) Peek(ctx context.Context, business core.BusinessID, name string, rule Rule) (Decision, error) {
-	verdict := Decision{Allowed: true}
+	decision := Decision{Allowed: true}
 	if rule.Off() {
-		return verdict, nil
+		return decision, nil
 	}
 	err := t.States.Change(ctx, business, name, func(encoded []byte) []byte {
-		verdict = rule.take(decode(encoded), t.Clock.Now())
+		decision = rule.take(decode(encoded), t.Clock.Now())
 		return encoded
 	})
-	return verdict, err
+	return decision, err
 }

@@ -193,8 +193,7 @@ func callWithin[A any](ctx context.Context, p Plugin, within time.Duration,
 	return result, err
 }
 
-// withCode returns an error with another code and the same message and cause. A request that is set aside stays so for
-// IsSetAside.
+// withCode returns an error with another code and the same message and cause. A setAsideError stays one.
 func withCode(code core.Code, err error) error {
 	var known *core.Error
 	if !errors.As(err, &known) {
