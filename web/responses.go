@@ -45,8 +45,8 @@ func send(c *fiber.Ctx, status int, body []byte) error {
 	return nil
 }
 
-// respondError sends an error in an envelope. An error that is Internal or has no code is logged, and the caller gets
-// nothing of it.
+// respondError sends an error in an envelope. An error that is Internal or has no code is logged. The caller never gets
+// the text of one without a code.
 func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
@@ -55,11 +55,15 @@ func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path",
 			core.ClipLogged(c.Path()), "error", err)
-		if known == nil && core.IsDatabaseUnavailable(err) {
+		switch {
+		case known != nil: // such as a plugin that failed; its message is public
+			known = core.Errorf(core.Internal, "%s: the hub %s the request: resend it", known.Message,
+				acceptanceText(c))
+		case core.IsDatabaseUnavailable(err):
 			known = &core.Error{Code: core.Unavailable,
 				Message:    "the hub cannot use its database now and " + acceptanceText(c) + " the request: resend it",
 				RetryAfter: time.Second}
-		} else {
+		default:
 			known = core.Errorf(core.Internal, "the hub could not process the request and %s it: resend it",
 				acceptanceText(c))
 		}

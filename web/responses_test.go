@@ -25,6 +25,8 @@ import (
 // A request that only reads, or that failed before its handler, was certainly not accepted.
 func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 	const unknown, none = "may or may not have accepted", "has not accepted"
+	pluginFailed := &core.Error{Code: core.Internal, Message: "a plugin failed (plugin_failed)",
+		Cause: errors.New("panic in main.go:12")}
 	for _, c := range []struct {
 		method        string
 		authenticates error // the error of authentication
@@ -36,6 +38,8 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 		{http.MethodPost, nil, io.EOF, unknown},
 		{http.MethodPost, nil, errors.New("no such column"), unknown},
 		{http.MethodGet, nil, io.EOF, none},
+		{http.MethodPost, nil, pluginFailed, "a plugin failed (plugin_failed): the hub " + unknown},
+		{http.MethodGet, nil, pluginFailed, "a plugin failed (plugin_failed): the hub " + none},
 	} {
 		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil),
 			Authenticator: fakeAuthenticator{c.authenticates}}}
@@ -47,6 +51,9 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 		text, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
 		require.Contains(t, string(text), c.says, "%+v", c)
+		for _, cause := range []string{"EOF", "no such column", "panic"} {
+			require.NotContains(t, string(text), cause, "%+v", c)
+		}
 	}
 }
 
