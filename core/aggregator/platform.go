@@ -1,7 +1,9 @@
 package aggregator
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -82,7 +84,48 @@ func (c PlatformChange) setSecrets(a *relay.Access, about *sdk.Description) erro
 }
 
 // missing returns what the plugin requires and the platform does not have, or has wrong.
-func missing(a *relay.Access, about *sdk.Description) (list []string) {
+func missing(a *relay.Access, about *sdk.Description) []string {
+	return append(missingAccess(a, about), pluginhost.SettingsProblems(about.GetSettingsSchema(), a.Settings)...)
+}
+
+// MissingAccess lists the endpoints and secrets of a plugin that a platform lacks.
+type MissingAccess struct {
+	Business core.BusinessID `json:"business"`
+	Platform string          `json:"platform"`
+	Missing  []string        `json:"missing"`
+}
+
+// String describes it for people.
+func (m MissingAccess) String() string {
+	return fmt.Sprintf("platform %q of business %d lacks %s", m.Platform, m.Business, strings.Join(m.Missing, ", "))
+}
+
+// FindMissingAccess returns the platforms that lack what a version of their plugin declares. Calls that use it cannot
+// be sent. A platform that cannot be read is listed too.
+func FindMissingAccess(ctx context.Context, platforms relay.Platforms, about *sdk.Description,
+	bound []Binding) (list []MissingAccess, err error) {
+	if len(about.GetEndpoints())+len(about.GetSecrets()) == 0 {
+		return nil, nil
+	}
+	for _, b := range bound {
+		access, err := platforms.Access(ctx, b.Business, b.Platform)
+		names := missingAccess(&access, about)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case core.CodeOf(err) == core.NotFound: // removed since
+			continue
+		case err != nil:
+			names = []string{"readable settings (" + err.Error() + ")"}
+		}
+		if len(names) > 0 {
+			list = append(list, MissingAccess{b.Business, b.Platform, names})
+		}
+	}
+	return list, nil
+}
+
+func missingAccess(a *relay.Access, about *sdk.Description) (list []string) {
 	for _, e := range about.GetEndpoints() {
 		if a.BaseURLs[e.GetName()] == "" {
 			list = append(list, "endpoint "+e.GetName())
@@ -93,8 +136,7 @@ func missing(a *relay.Access, about *sdk.Description) (list []string) {
 			list = append(list, "secret "+s.GetName())
 		}
 	}
-	list = append(list, invalidCertificates(a, about)...)
-	return append(list, pluginhost.SettingsProblems(about.GetSettingsSchema(), a.Settings)...)
+	return append(list, invalidCertificates(a, about)...)
 }
 
 // hasCapability reports whether a plugin is known to have a capability.

@@ -236,7 +236,7 @@ func TestDoctorReportsPluginStatesOfRunningHubs(t *testing.T) {
 		"1.0.0 is ready in 1 of 2 running hubs, since "+since), states)
 }
 
-func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
+func TestDoctorReportsRejectedAndMissingSettings(t *testing.T) {
 	dir := openDir(t)
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	url := hubtest.HubDatabaseURL(t)
@@ -249,6 +249,9 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 	_, found := runDoctor(t, onDatabase(url).With("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail,
 		`it rejects the settings of platform "tasty"`),
+		found["plugin aggregator-a"])
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Warn,
+		`platform "tasty" of business 1 lacks endpoint partner_api, secret api_key, secret webhook_secret`),
 		found["plugin aggregator-a"])
 }
 

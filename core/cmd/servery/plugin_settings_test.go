@@ -36,9 +36,14 @@ func newSettingsUpgrade(t *testing.T) settingsUpgrade {
 
 func (u settingsUpgrade) set(business core.BusinessID, platform, settings string) {
 	u.t.Helper()
+	u.setAccess(business, platform, func(a *relay.Access) { a.Settings = []byte(settings) })
+}
+
+func (u settingsUpgrade) setAccess(business core.BusinessID, platform string, change func(*relay.Access)) {
+	u.t.Helper()
 	require.NoError(u.t, platforms.New(u.db).Set(u.t.Context(), business,
 		core.Platform{Name: platform, ServedBy: "regional"}, func(a *relay.Access) error {
-			a.Settings = []byte(settings)
+			change(a)
 			return nil
 		}))
 }
@@ -80,6 +85,8 @@ func TestPluginUpgradeAddsDefaultsToStoredSettings(t *testing.T) {
 	stdout, stderr = u.run(append(defaults, "--dry-run")...)
 	require.Contains(t, stdout, "because of --dry-run\n", stderr)
 	require.Contains(t, stdout, fmt.Sprintf("business %d has new settings: depth, region\n", other))
+	require.Contains(t, stdout, fmt.Sprintf("platform \"tasty\" of business %d lacks secret api_key: "+
+		"set them with servery platform set\n", other))
 	require.JSONEq(t, `{}`, u.settings(other, "tasty"))
 	_, stderr = u.run(defaults...)
 	require.Empty(t, stderr)
@@ -87,8 +94,11 @@ func TestPluginUpgradeAddsDefaultsToStoredSettings(t *testing.T) {
 	require.JSONEq(t, `{"depth":2,"region":"7"}`, u.settings(other, "tasty"), "a number that is text by the schema")
 	require.Equal(t, 2, openTestDatabase(t, os.Getenv("SERVERY_DATABASE_URL")).number(t,
 		`SELECT count(*) FROM audit WHERE action = 'platform.change' AND detail::text LIKE '%depth%'`))
+	u.setAccess(one, "tasty", func(a *relay.Access) { a.Secrets["api_key"] = "0123456789" })
 	stdout, stderr = u.run(defaults...)
 	require.NotContains(t, stdout, "new settings", stderr)
+	require.NotContains(t, stdout, fmt.Sprintf("business %d lacks", one))
+	require.Contains(t, stdout, fmt.Sprintf("business %d lacks secret api_key", other))
 }
 
 func TestPluginUpgradeChecksEqualSettingsPerPlatform(t *testing.T) {

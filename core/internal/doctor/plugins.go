@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -144,12 +145,16 @@ func (d *Doctor) isolation(host *pluginhost.Host, data string) {
 	}
 }
 
-// settings checks the settings of platforms with the plugin that serves them.
+// settings checks the settings and access of platforms with the plugin that serves them.
 func (d *Doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhost.Plugin) {
-	platforms, err := calls.NewPlugins(db).InUse(ctx, plugin.ID())
+	bound, err := calls.NewPlugins(db).InUse(ctx, plugin.ID())
 	var found []string
+	var lacking []aggregator.MissingAccess
 	if err == nil {
-		found, err = aggregator.SettingsErrors(ctx, plugin, platforms)
+		found, err = aggregator.SettingsErrors(ctx, plugin, bound)
+	}
+	if err == nil {
+		lacking, err = aggregator.FindMissingAccess(ctx, platforms.New(db), plugin.Description(), bound)
 	}
 	if err != nil {
 		d.Add("plugin "+plugin.ID(), Fail, "checking the settings of platforms failed: "+err.Error(),
@@ -158,5 +163,8 @@ func (d *Doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhos
 	for _, platform := range found {
 		d.Add("plugin "+plugin.ID(), Fail, "it rejects the settings of "+platform,
 			"correct them with `servery platform set`")
+	}
+	for _, m := range lacking {
+		d.Add("plugin "+plugin.ID(), Warn, m.String(), "set them with `servery platform set`")
 	}
 }

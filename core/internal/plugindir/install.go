@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -24,6 +25,7 @@ type Desired struct {
 	Installed string                       `json:"installed,omitzero"` // version in the directory
 	Unfit     []aggregator.SettingsProblem `json:"unfit,omitzero"`     // settings that it rejects
 	Filled    []aggregator.FilledSettings  `json:"filled,omitzero"`    // platforms that get defaults
+	Missing   []aggregator.MissingAccess   `json:"missing,omitzero"`   // endpoints and secrets it declares
 	DryRun    bool                         `json:"dry_run,omitzero"`   // nothing is changed
 	Hubs      []Hub                        `json:"hubs,omitzero"`      // running hubs, if they were waited for
 
@@ -48,6 +50,9 @@ func (p Desired) Summary(result string) string {
 	for _, problem := range p.Unfit {
 		text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", problem)
 	}
+	for _, m := range p.Missing {
+		text += m.String() + ": set them with servery platform set\n"
+	}
 	return text
 }
 
@@ -70,13 +75,12 @@ func (d Dir) Install(ctx context.Context, from string, options InstallOptions) (
 	case err != nil:
 		return desired, err
 	case !options.Unchecked:
-		fit, err := d.testStart(ctx, from, desired.ID, options.Defaults)
+		platforms, err := d.testStart(ctx, from, options.Defaults, &desired)
 		if err != nil {
 			return desired, err
 		}
-		desired.Unfit, desired.Filled = fit.Problems, fit.Filled
-		if len(fit.Problems) > 0 && !options.Force {
-			return desired, unfitError(desired, fit.Platforms())
+		if platforms > 0 && !options.Force {
+			return desired, unfitError(desired, platforms)
 		}
 	case len(options.Defaults) > 0:
 		return desired, core.Errorf(core.Invalid, "--set-default is not possible with --unchecked: "+
@@ -118,21 +122,27 @@ func (d Dir) readBuild(from string) (desired Desired, program string, err error)
 	return desired, binary.Path, err
 }
 
-// testStart starts the version to install, and checks the settings of all platforms with it.
-func (d Dir) testStart(ctx context.Context, from, id string, defaults []string) (fit aggregator.SettingsFit,
-	err error) {
-	platforms, err := calls.NewPlugins(d.DB).InUse(ctx, id)
+// testStart starts the version to install, and checks the settings and access of all platforms with it. It returns
+// how many platforms have settings that the version rejects.
+func (d Dir) testStart(ctx context.Context, from string, defaults []string, p *Desired) (rejected int, err error) {
+	bound, err := calls.NewPlugins(d.DB).InUse(ctx, p.ID)
 	if err != nil {
-		return fit, err
+		return 0, err
 	}
-	err = aggregator.RunFromDirectory(ctx, from, id, d.hidden(), func(plugin pluginhost.Plugin) error {
+	err = aggregator.RunFromDirectory(ctx, from, p.ID, d.hidden(), func(plugin pluginhost.Plugin) error {
 		values, err := aggregator.ParseSettingsDefaults(plugin.Description(), defaults)
-		if err == nil {
-			fit, err = aggregator.FitSettings(ctx, plugin, platforms, values)
+		if err != nil {
+			return err
 		}
+		fit, err := aggregator.FitSettings(ctx, plugin, bound, values)
+		if err != nil {
+			return err
+		}
+		p.Unfit, p.Filled, rejected = fit.Problems, fit.Filled, fit.Platforms()
+		p.Missing, err = aggregator.FindMissingAccess(ctx, platforms.New(d.DB), plugin.Description(), bound)
 		return err
 	})
-	return fit, err
+	return rejected, err
 }
 
 // maxUnfit bounds the problems that an error lists.
