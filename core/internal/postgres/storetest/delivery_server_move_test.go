@@ -186,9 +186,10 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 	r.mu.Lock()
 	clear(r.accepted)
 	r.mu.Unlock()
-	now := dbs[0].Clock().Now().Add(time.Millisecond)
-	choice := webhook.Selector{State: webhook.Delivered, To: now, EndedBy: now}
-	job, err := choice.Job(business, 0, now)
+	now := dbs[0].Clock().Now()
+	end := now.Add(time.Millisecond)
+	choice := webhook.Selector{State: webhook.Delivered, To: end, EndedBy: end}
+	job, err := choice.Job(business, 0, now) // due now: a later time may not have come at the claim
 	require.NoError(t, err)
 	require.NoError(t, jobs.New(dbs[0]).Enqueue(ctx, job, ""))
 	claimed, _, err := jobs.New(dbs[0]).Claim(ctx, core.ID{1}, 1, now.Add(time.Hour))
