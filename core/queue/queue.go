@@ -239,6 +239,9 @@ func (e *Engine[T, R]) CancelReservation(key int64) {
 	defer e.mu.Unlock()
 	e.keyQueue(key).reserved--
 	e.held--
+	if e.limited { // the last claim left out items for which there is capacity now
+		e.Wake()
+	}
 }
 
 // Start starts a reserved item that is committed and leased to this replica.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -91,4 +92,33 @@ func (h heldRecording) requireAllRecorded(t *testing.T, e *Engine[item, int], n 
 	cancel()
 	<-ended
 	h.locked(func() { require.Len(t, h.recorded, n) })
+}
+
+func TestCancelledReservationLetsDueItemsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTable(items(1, 7)...)
+		started := make(chan time.Time, 1)
+		q.run = func(context.Context, item) Outcome {
+			started <- time.Now()
+			return Outcome{Response: Responded}
+		}
+		config := small()
+		config.Poll, config.MaxWaiting = time.Second, 8
+		e := engineOf(q, config)
+		reserved := 0
+		for e.Reserve(7) { // as many as the key admits
+			reserved++
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); e.Run(ctx) }()
+		synctest.Wait() // the first claim leaves the item out
+		due := time.Now()
+		for range reserved {
+			e.CancelReservation(7)
+		}
+		require.Less(t, (<-started).Sub(due), config.Poll)
+		cancel()
+		<-ended
+	})
 }
