@@ -37,3 +37,17 @@ func (u *KeyUsage) Take() map[KeyRef]time.Time {
 	u.lastUsed = nil
 	return at
 }
+
+// Restore adds uses that could not be stored, for the next Take.
+func (u *KeyUsage) Restore(uses map[KeyRef]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.lastUsed == nil {
+		u.lastUsed = map[KeyRef]time.Time{}
+	}
+	for key, at := range uses {
+		if at.After(u.lastUsed[key]) {
+			u.lastUsed[key] = at
+		}
+	}
+}

@@ -48,7 +48,7 @@ type HealthChange struct {
 const maxCounters = 100_000
 
 // AttemptCounter counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses only the
-// counts since the last Take.
+// counts that were not stored.
 type AttemptCounter struct {
 	mu   sync.Mutex
 	sums Sums
@@ -116,4 +116,41 @@ func (t *AttemptCounter) Take() Sums {
 	sums := t.sums
 	t.sums = Sums{}
 	return sums
+}
+
+// Restore adds counts that could not be stored, for the next Take.
+func (t *AttemptCounter) Restore(sums Sums) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sums.Counts == nil {
+		t.sums = sums
+		return
+	}
+	for span, count := range sums.Counts {
+		known, found := t.sums.Counts[span]
+		if found || len(t.sums.Counts) < maxCounters {
+			known.Add(count)
+			t.sums.Counts[span] = known
+		}
+	}
+	for webhook, change := range sums.Health {
+		t.sums.Health[webhook] = change.merge(t.sums.Health[webhook])
+	}
+}
+
+// merge returns the effect of the attempts of both changes.
+func (c HealthChange) merge(other HealthChange) HealthChange {
+	if !other.SucceededAt.IsZero() {
+		c = c.apply(Attempt{At: other.SucceededAt})
+	}
+	if other.FailedAt.IsZero() {
+		return c
+	}
+	failure := Attempt{At: other.FailedAt, Delivery: other.Delivery, Class: other.Class, Status: other.Status,
+		Error: other.Error}
+	if first := failure; !other.FailingSince.IsZero() {
+		first.At = other.FailingSince
+		c = c.apply(first)
+	}
+	return c.apply(failure)
 }

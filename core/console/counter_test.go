@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
@@ -70,5 +72,26 @@ func TestOutcomesInAnyOrderShowTheLatestState(t *testing.T) {
 				require.True(t, change.FailingSince.After(succeeded) && !change.FailingSince.After(failed))
 			}
 		}
+	})
+}
+
+func TestRestoredCountsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all, interrupted AttemptCounter
+		for i := range rapid.IntRange(1, 12).Draw(t, "attempts") {
+			a := Attempt{Business: 1, Webhook: rapid.Int64Range(0, 2).Draw(t, "webhook"), Took: time.Second,
+				At: noon.Add(time.Duration(i) * 40 * time.Second)}
+			if rapid.Bool().Draw(t, "failed") {
+				a.Class, a.Status, a.Delivery = "status", 500+i, core.ID{byte(i)}
+			}
+			all.Count(a)
+			sums := Sums{}
+			if rapid.Bool().Draw(t, "taken") {
+				sums = interrupted.Take()
+			}
+			interrupted.Count(a)
+			interrupted.Restore(sums)
+		}
+		require.Equal(t, all.Take(), interrupted.Take())
 	})
 }

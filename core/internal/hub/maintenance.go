@@ -114,7 +114,11 @@ func (h *Hub) storeAttemptCounts(ctx context.Context) {
 	records := consoleview.New(h.db)
 	expired := time.Now()
 	h.storePeriodically(ctx, "attempt counts", tallyInterval, func(ctx context.Context) error {
-		err := records.AddSums(ctx, h.tally.Take())
+		sums := h.tally.Take()
+		err := records.AddSums(ctx, sums)
+		if err != nil {
+			h.tally.Restore(sums)
+		}
 		if time.Since(expired) >= expiryInterval {
 			expired = time.Now()
 			err = errors.Join(err, records.DeleteExpiredCounts(ctx))
@@ -132,8 +136,12 @@ func (h *Hub) storeConsoleRecords(ctx context.Context) {
 }
 
 func (h *Hub) storeConsoleRecordsOnce(ctx context.Context) error {
-	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.keyUses.Take()), outbox.StoreUnrouted(ctx, h.db),
-		orders.New(h.db).StorePendingRejected(ctx))
+	uses := h.keyUses.Take()
+	err := accessdb.New(h.db).StoreUses(ctx, uses)
+	if err != nil {
+		h.keyUses.Restore(uses)
+	}
+	return errors.Join(err, outbox.StoreUnrouted(ctx, h.db), orders.New(h.db).StorePendingRejected(ctx))
 }
 
 // storePeriodically calls store at an interval until the context ends, and then a last time with a timeout of 5 s.
