@@ -167,4 +167,8 @@ func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
 		require.Contains(t, load.accepted, reference, "request %s was accepted without an answer", job.requestID)
 		require.Len(t, sink.arrivals(t)[reference], 1)
 	}
+	require.Zero(t, hub.Terminate(t))
+	require.Equal(t, openTestDatabase(t, database).number(t, `SELECT count(*) FROM attempts`),
+		openTestDatabase(t, database).number(t,
+			`SELECT sum(succeeded + failed) FROM attempt_counts WHERE webhook_id = 0 AND bucket_seconds = 3600`))
 }

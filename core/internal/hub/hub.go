@@ -260,7 +260,9 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	defer leave()
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	parts := h.startParts(work, maintainIn)
+	records, stopRecords := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopRecords()
+	parts, recorders := h.startParts(work, maintainIn), h.startRecorders(records)
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(h.connections.Listener(listener)) }()
 	select {
@@ -283,11 +285,13 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 		<-served
 	case err = <-served:
 	}
-	h.intake.Close() // before the engine, because stored orders start their first attempts there
-	orders.New(h.db).CloseChanges()
-	h.riders.Close()
 	stopWork()
 	parts.Wait()
+	h.intake.Close() // after the relay, because the last responses of aggregators have orders, states and riders
+	orders.New(h.db).CloseChanges()
+	h.riders.Close()
+	stopRecords()
+	recorders.Wait()
 	if h.tokens != nil {
 		h.tokens.Close()
 	}
@@ -342,11 +346,8 @@ func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.W
 	start(func(ctx context.Context) { h.retain(ctx, maintainIn) })
 	start(h.reportUnreadable)
 	start(h.waits.Run)
-	start(h.storeConsoleRecords)
-	start(func(ctx context.Context) { h.monitor.run(ctx, h.engine != nil) })
 	if h.engine != nil {
 		start(h.engine.Run)
-		start(h.storeAttemptCounts)
 		start(h.runner.Run)
 		start(h.relay.Run)
 		start(h.publisher.Run)
@@ -359,4 +360,16 @@ func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.W
 	}
 	start(func(ctx context.Context) { h.config.Host.Run(ctx, h.engine != nil) })
 	return parts
+}
+
+// startRecorders starts what stores the counts and records that the other parts keep in memory, also as these end. The
+// caller ends the context after them, and waits for the group.
+func (h *Hub) startRecorders(ctx context.Context) *sync.WaitGroup {
+	recorders := &sync.WaitGroup{}
+	recorders.Go(func() { h.storeConsoleRecords(ctx) })
+	recorders.Go(func() { h.monitor.run(ctx, h.engine != nil) })
+	if h.engine != nil {
+		recorders.Go(func() { h.storeAttemptCounts(ctx) })
+	}
+	return recorders
 }
