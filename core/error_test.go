@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +27,7 @@ func TestConnectionErrorsMeanDatabaseUnavailable(t *testing.T) {
 		sqlState("25P02"):   false,
 		sqlState("23505"):   false,
 		errors.New("other"): false,
+		&fs.PathError{Op: "open", Path: "missing.key", Err: syscall.ENOENT}: false,
 	} {
 		require.Equal(t, want, core.IsDatabaseUnavailable(err), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"time"
@@ -93,6 +94,10 @@ func PublicMessage(err error) string {
 // IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a
 // restart, a timeout, a lack of disk space, memory or connections, and read-only mode.
 func IsDatabaseUnavailable(err error) bool {
+	var file *fs.PathError // has an error number, which is a net.Error
+	if errors.As(err, &file) {
+		return false
+	}
 	var network net.Error // includes deadline errors
 	var database interface{ Field(byte) string }
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {

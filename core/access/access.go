@@ -125,22 +125,31 @@ func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	return key, secret, err
 }
 
+// CheckBusiness returns Invalid if a tenant has no name, or an unknown country, time zone or currency.
+func CheckBusiness(b core.Business) error {
+	if strings.TrimSpace(b.Name) == "" {
+		return core.Errorf(core.Invalid, "name must not be empty")
+	}
+	if region, err := language.ParseRegion(b.Country); err != nil || len(b.Country) != 2 || !region.IsCountry() {
+		return core.Errorf(core.Invalid, "country must be a two-letter ISO 3166 code such as US")
+	}
+	if _, err := time.LoadLocation(b.Timezone); err != nil || b.Timezone == "" || b.Timezone == "Local" {
+		return core.Errorf(core.Invalid, "timezone must be an IANA name such as America/Los_Angeles")
+	}
+	if _, err := currency.ParseISO(b.Currency); err != nil {
+		return core.Errorf(core.Invalid, "currency must be an ISO 4217 code such as USD")
+	}
+	return nil
+}
+
 // CreateBusiness creates a tenant with platforms for its own website and app, and one for each plugin. The
 // callbackSecret signs deliveries to a request's callback_url.
 func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 	plugins []string) (core.Business, error) {
-	var err error
-	if b.Name = strings.TrimSpace(b.Name); b.Name == "" {
-		return b, core.Errorf(core.Invalid, "name must not be empty")
-	}
-	if region, err := language.ParseRegion(b.Country); err != nil || len(b.Country) != 2 || !region.IsCountry() {
-		return b, core.Errorf(core.Invalid, "country must be a two-letter ISO 3166 code such as US")
-	}
-	if _, err := time.LoadLocation(b.Timezone); err != nil || b.Timezone == "" || b.Timezone == "Local" {
-		return b, core.Errorf(core.Invalid, "timezone must be an IANA name such as America/Los_Angeles")
-	}
-	if _, err := currency.ParseISO(b.Currency); err != nil {
-		return b, core.Errorf(core.Invalid, "currency must be an ISO 4217 code such as USD")
+	b.Name = strings.TrimSpace(b.Name)
+	err := CheckBusiness(b)
+	if err != nil {
+		return b, err
 	}
 	b.Country, b.Currency, b.CreatedAt = strings.ToUpper(b.Country), strings.ToUpper(b.Currency), a.Clock.Now()
 	platforms := []core.Platform{

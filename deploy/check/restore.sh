@@ -31,6 +31,7 @@ cp "$here/../archive.sh" "$dir/archive.sh"
 starts "$port" <<-SETTINGS
 	archive_mode = on
 	archive_command = 'sh $dir/archive.sh %p $dir/wal/%f'
+	archive_timeout = 60
 	wal_level = replica
 SETTINGS
 

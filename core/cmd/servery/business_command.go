@@ -36,6 +36,10 @@ type businessCreate struct {
 
 // Run creates a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
+	business := core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}
+	if err := access.CheckBusiness(business); err != nil { // before a hub is created
+		return err
+	}
 	c.mayCreate = true
 	return c.withHub(ctx, out, func(db *hub.Database) error {
 		plugins, err := c.pluginDir(db).Running(ctx)
@@ -43,9 +47,7 @@ func (c businessCreate) Run(ctx context.Context, out output) error {
 			return err
 		}
 		secret := webhook.NewSecret()
-		b, err := accountsOf(db.DB).CreateBusiness(ctx,
-			core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret,
-			plugins)
+		b, err := accountsOf(db.DB).CreateBusiness(ctx, business, secret, plugins)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,15 @@ func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 	}
 }
 
+func TestInvalidBusinessCreatesNoHub(t *testing.T) {
+	env := environment{"SERVERY_DATA_DIR": filepath.Join(t.TempDir(), "data")}
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "ZZ", "--timezone",
+		"America/Chicago", "--currency", "USD")
+	require.Equal(t, 1, created.status)
+	require.Contains(t, created.stderr, "country must be a two-letter ISO 3166 code")
+	require.NoDirExists(t, env["SERVERY_DATA_DIR"])
+}
+
 func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
 	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
@@ -95,6 +105,9 @@ func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 		`there is no platform "nope"`:                   create("1", "channel", "nope"),
 		"there is no business 9":                        create("9", "channel", "web"),
 		"platform is only for a key with scope channel": create("1", "pos", "web"),
+		"there is no business 8":                        servery(t, env, "key", "list", "--business=8"),
+		"there is no business 7":                        servery(t, env, "platform", "list", "--business=7"),
+		"there is no business 6":                        servery(t, env, "platform", "alias", "list", "--business=6"),
 	} {
 		require.Equal(t, 1, rejected.status)
 		require.Contains(t, rejected.stderr, problem)

@@ -30,6 +30,7 @@ func (c callbackCreate) Run(ctx context.Context, out output) error {
 		return out.show(c.JSON, struct {
 			Platform string `json:"platform"`
 			Key      string `json:"callback_key"`
-		}{c.Platform, key}, "callback key of %s (shown once)\nAuthorization: Bearer %s\n", c.Platform, key)
+		}{c.Platform, key}, "callback key of %s (shown once)\nAuthorization: Bearer %s\n"+
+			"Earlier keys stay valid until you revoke them in the console.\n", c.Platform, key)
 	})
 }

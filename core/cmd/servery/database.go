@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hub"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
@@ -78,6 +79,16 @@ func (f databaseFlags) withHub(ctx context.Context, out output, do func(*hub.Dat
 			return err
 		}
 		if err := db.CheckSeal(ctx); err != nil {
+			return err
+		}
+		return do(db)
+	})
+}
+
+// withBusiness does what withHub does, for a business that must exist.
+func (f businessFlags) withBusiness(ctx context.Context, out output, do func(*hub.Database) error) error {
+	return f.withHub(ctx, out, func(db *hub.Database) error {
+		if _, err := accessdb.New(db.DB).Business(ctx, f.Business); err != nil {
 			return err
 		}
 		return do(db)

@@ -47,6 +47,8 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	}
 	defer db.CloseAll(d.Log)
 	if !d.Database(ctx, db.DB) {
+		d.Add("row-level security, secret key, plugins, webhooks", doctor.Warn, "not checked",
+			"run `servery doctor` again after that")
 		return
 	}
 	d.RowSecurity(ctx, db.DB)

@@ -92,6 +92,8 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	require.NoError(t, err)
 	_, found = runDoctor(t, env)
 	require.True(t, requireResult(found, "migrations", doctor.Fail, "are missing"), found["migrations"])
+	require.True(t, requireResult(found, "row-level security, secret key, plugins, webhooks", doctor.Warn,
+		"not checked"), found)
 }
 
 func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {

@@ -58,7 +58,7 @@ type listedKey struct {
 
 // Run lists the keys, the newest first.
 func (c keyList) Run(ctx context.Context, out output) error {
-	return c.withHub(ctx, out, func(db *hub.Database) error {
+	return c.withBusiness(ctx, out, func(db *hub.Database) error {
 		keys, err := accessdb.New(db.DB).ListKeys(ctx, c.Business, 0, maxListed)
 		if err != nil {
 			return err

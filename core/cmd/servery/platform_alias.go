@@ -69,7 +69,7 @@ type aliasList struct {
 
 // Run lists the aliases, sorted by platform.
 func (c aliasList) Run(ctx context.Context, out output) error {
-	return c.withHub(ctx, out, func(db *hub.Database) error {
+	return c.withBusiness(ctx, out, func(db *hub.Database) error {
 		list, err := aliases.New(db.DB).ListAliases(ctx, c.Business)
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ type platformList struct {
 
 // Run lists the platforms, with the names of their secrets.
 func (c platformList) Run(ctx context.Context, out output) error {
-	return c.withHub(ctx, out, func(db *hub.Database) error {
+	return c.withBusiness(ctx, out, func(db *hub.Database) error {
 		list, err := platforms.New(db.DB).List(ctx, c.Business)
 		if err != nil {
 			return err

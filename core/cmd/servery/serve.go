@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	defer closeLog()
 	return hub.Serve(ctx, options, func(w hub.Welcome) {
 		fmt.Fprintf(out.stdout, banner, w.URL, receiver.Path, w.SimulatorURL+"/", w.ConsoleLink, w.Username, w.APIKey,
-			filepath.Join(c.DataDir, "servery.log"))
+			c.demoLog())
 	}, log)
 }
 
@@ -58,8 +59,8 @@ func (c serveCommand) Check() error {
 // logger writes JSON lines. The demo logs to a file, to keep the terminal readable.
 func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
 	file := c.LogFile
-	if file == "" && c.Demo {
-		file = filepath.Join(c.DataDir, "servery.log")
+	if c.Demo {
+		file = c.demoLog()
 	}
 	if file == "" {
 		return slog.New(slog.NewJSONHandler(out.stderr, &slog.HandlerOptions{Level: c.LogLevel})), func() {}, nil
@@ -70,4 +71,8 @@ func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
 	}
 	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})),
 		func() { _ = opened.Close() }, nil
+}
+
+func (c serveCommand) demoLog() string {
+	return cmp.Or(c.LogFile, filepath.Join(c.DataDir, "servery.log"))
 }

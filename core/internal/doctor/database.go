@@ -112,6 +112,9 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		{condition.ArchiveFailed, Warn,
 			"the server cannot archive its WAL, so its disk fills and backups fail",
 			"see archive_command in the log of PostgreSQL: often the disk of the archive is full"},
+		{condition.ArchiveLate, Warn,
+			"archive_timeout is 0: orders are archived only when 16 MB of WAL are full, which may take hours",
+			"set archive_timeout = 60"},
 		{!condition.Checksums, Warn, "the data has no checksums, so damage by the disk is not detected",
 			"create the cluster with initdb --data-checksums, or run pg_checksums --enable"},
 	} {

@@ -62,10 +62,12 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 			continue
 		}
 		d.Add("webhooks", Warn, servers[i]+": "+problem,
-			"ask its operator: a private address needs SERVERY_WEBHOOK_ALLOW")
+			"contact its owner, or add a private address to SERVERY_WEBHOOK_ALLOW")
 	}
 	if skipped > 0 {
 		d.Add("webhooks", Warn, fmt.Sprintf("%d servers were not checked in the %v", skipped, endpointTimeout), "")
 	}
-	d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers accept connections", reached, len(servers)), "")
+	if reached > 0 || len(servers) == 0 {
+		d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers accept connections", reached, len(servers)), "")
+	}
 }

@@ -22,6 +22,7 @@ type DatabaseState struct {
 	SynchronousCommit string
 	Checksums         bool
 	ArchiveFailed     bool     // the last WAL archiving attempt failed
+	ArchiveLate       bool     // WAL is archived only in full segments
 	TimeZone          string   // of the sessions
 	FreeConnections   int      // free connections
 	PoolSize          int      // maximum connections of a hub, besides three for single purposes
@@ -34,7 +35,7 @@ func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
 	c := DatabaseState{PoolSize: db.PoolStats().MaxOpenConnections}
 	err := db.Bun().QueryRowContext(ctx, queries.With("examine", nil)).
 		Scan(&c.Version, &c.Size, &c.TemporaryTables, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
-			&c.TimeZone, &c.FreeConnections, &c.ArchiveFailed, &c.Superuser)
+			&c.TimeZone, &c.FreeConnections, &c.ArchiveFailed, &c.ArchiveLate, &c.Superuser)
 	if err != nil {
 		return c, fmt.Errorf("querying the state of the database: %w", err)
 	}

@@ -18,4 +18,6 @@ SELECT
         SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)
         FROM pg_stat_archiver
     ),
+    -- Whether WAL is archived only when a segment is full.
+    current_setting('archive_mode') <> 'off' AND current_setting('archive_timeout') = '0',
     current_setting('is_superuser')::bool
