@@ -92,6 +92,9 @@ func (d *desk) Finish(_ context.Context, _ core.ID, results []relay.Result) erro
 		if r.Attempt != nil {
 			d.finished = append(d.finished, string(r.Attempt.ResponseBody))
 		}
+		for _, step := range r.Earlier {
+			d.finished = append(d.finished, string(step.ResponseBody))
+		}
 	}
 	return nil
 }
@@ -120,7 +123,7 @@ func TestFetchedMessageIsStoredOrRetried(t *testing.T) {
 		"a full hub": {desk{message: relay.Message{Order: placed}, placeErr: unavailable}, relay.OutcomeRetry,
 			"storing the fetched content failed: full"},
 		"an unreadable order": {desk{message: relay.Message{Order: []byte(`{"platform_order_id":"L-1"}`)}},
-			relay.OutcomeFailed, ""},
+			relay.OutcomeFailed, "is required"},
 		"an unknown store": {desk{message: relay.Message{
 			Order: []byte(`{"platform_order_id":"L-1","platform_store_id":"gone"}`)}}, relay.OutcomeFailed,
 			"no store gone"},
@@ -191,7 +194,7 @@ func TestLostFetchesAreRejectedOrders(t *testing.T) {
 	attempt := func(body string) *relay.Attempt { return &relay.Attempt{ResponseBody: []byte(body)} }
 	refused := relay.Outcome{State: relay.OutcomeFailed, PlatformOrderID: "L-2"}
 	require.NoError(t, Queue{Queue: d, Orders: d}.Finish(t.Context(), core.ID{}, []relay.Result{
-		{Call: fetch, State: relay.Done, Attempt: attempt("the order")},
+		{Call: fetch, State: relay.Done, Attempt: attempt("the order"), Earlier: []relay.Attempt{*attempt("a step")}},
 		{Call: fetch, State: relay.Waiting, Attempt: attempt("down"), Message: "status 500"},
 		{Call: fetch, State: relay.Failed, Message: "status 500"},
 		{Call: fetch, State: relay.Failed, Message: "no item", Outcome: refused},
@@ -200,7 +203,7 @@ func TestLostFetchesAreRejectedOrders(t *testing.T) {
 		{Call: polled, State: relay.Failed, Message: "no item"},
 		{Call: relay.Call{Kind: relay.OrderStatus}, State: relay.Failed, Attempt: attempt("no")},
 	}))
-	require.Equal(t, []string{"done", "", "waiting", "down", "failed", "failed", "skipped", "done", "failed",
+	require.Equal(t, []string{"done", "", "", "waiting", "down", "failed", "failed", "skipped", "done", "failed",
 		"failed", "no"},
 		d.finished)
 	rejection := order.Rejection{Business: 1, Platform: "linked", PlatformOrderID: "L-1",

@@ -17,7 +17,10 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 	h.send("-1",
 		`{"categories":[{"ref_id":"C1","name":"c"}],"items":[{"ref_id":"I1","title":"i","price":1},{"ref_id":"I2",`+
 			`"title":"i","price":1}],
-		"option_groups":[{"ref_id":"G1","title":"g"}],"options":[{"ref_id":"O1","title":"o","price":1}]}`)
+		"option_groups":[{"ref_id":"G1","title":"g"}],"options":[{"ref_id":"O1","title":"o","price":1}],
+		"taxes":[{"code":"SGST_P","title":"SGST","structure":{"value":9},"item_ref_ids":["I1"]}],
+		"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":1,"applicable_on":"item.quantity"},
+			"item_ref_ids":["I1"]}]}`)
 	item := func(ref string) int64 {
 		for id, i := range h.items {
 			if i.RefID == ref {
@@ -25,6 +28,10 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 			}
 		}
 		return 0
+	}
+	var option int64
+	for id := range h.options {
+		option = id
 	}
 	for name, c := range map[string]struct {
 		location, body string
@@ -42,6 +49,12 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 		"a tax": {"-1",
 			`{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`,
 			AffectedStores{All: true}},
+		"an item of a tax": {"-1", `{"taxes":[{"code":"SGST_P","title":"SGST","structure":{"value":9},
+			"item_ref_ids":["I2"]}]}`, AffectedStores{Items: []int64{item("I2")}}},
+		"items taken from a charge": {"-1", `{"charges":[{"code":"PC_F","title":"Packaging Charge",
+			"structure":{"value":1,"applicable_on":"item.quantity"},"clear_items":true}]}`, AffectedStores{All: true}},
+		"a group put under an option": {"-1", `{"options":[{"ref_id":"O1","price":1,"nested_opt_grps":["G1"]}]}`,
+			AffectedStores{Options: []int64{option}}},
 		"a store's own": {"S1", `{"options":[{"ref_id":"O1","price":2}]}`,
 			AffectedStores{AtStore: true}},
 		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, AffectedStores{All: true}},

@@ -224,6 +224,15 @@ func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 				require.Equal(t, [][]string{{"cake"}, {"tea"}},
 					[][]string{e.Taxes[0].ItemRefIDs, e.Taxes[1].ItemRefIDs})
 			}},
+		{"an inactive rate leaves its items to the one for all",
+			[]string{"S1" + whole,
+				`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"item_ref_ids":["tea"]}]}`,
+				`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"active":false}]}`},
+			func(t *testing.T, h *memoryDB, _ Plan) {
+				e := h.effectiveMenu("S1", web)
+				require.Len(t, e.Taxes, 1)
+				require.Equal(t, []string{"all"}, e.Taxes[0].ItemRefIDs)
+			}},
 		{"a charge on the order needs no items",
 			[]string{"S1" + whole, `M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":3}}]}`},
 			func(t *testing.T, h *memoryDB, _ Plan) {

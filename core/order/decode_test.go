@@ -93,6 +93,14 @@ func TestDecodeRoundsFloatingPointResidues(t *testing.T) {
 		draft.Customer.Address.Latitude.String()})
 }
 
+func TestNoTotalOfAnOrderMayBeNegative(t *testing.T) {
+	for _, total := range []string{"order_subtotal", "total_charges", "total_taxes", "discount", "order_total",
+		"payable_amount"} {
+		_, err := Decode([]byte(shortest(`,"` + total + `":-1`)))
+		require.ErrorContains(t, err, total+" must not be negative")
+	}
+}
+
 func TestDecodeRejectsInvalidOrders(t *testing.T) {
 	long := strings.Repeat("x", 256)
 	for _, c := range []struct{ body, message string }{
@@ -124,6 +132,11 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{shortest(`,"taxes":[{"title":"","value":1}]`), "taxes[0]: title is required"},
 		{shortest(`,"taxes":[{"title":"VAT","rate":-1,"value":1}]`), "taxes[0]: rate must not be negative"},
 		{shortest(`,"discounts":[{"value":-1}]`), "discounts[0]: value must not be negative"},
+		{shortest(`,"discounts":[{}]`), "discounts[0]: value is required"},
+		{shortest(`,"payment":[{"option":"cash"}]`), "payment[0]: amount is required"},
+		{shortest(`,"customer":{"address":{"longitude":181}}`),
+			"customer.address.longitude must be between -180 and 180 degrees"},
+		{withItem(`"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot","price":-1}]`), "price must not be negative"},
 		{shortest(`,"payment":[{"amount":1}]`), "payment[0]: option is required"},
 		{shortest(`,"payment":[` + strings.Repeat(`{"option":"cash","amount":1},`, 100) +
 			`{"option":"cash","amount":1}]`), "payment must have at most 100 elements"},

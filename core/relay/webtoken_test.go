@@ -13,7 +13,8 @@ import (
 )
 
 func TestWebTokensAreSignedWithTheirKey(t *testing.T) {
-	key := []byte("0123456789abcdef0123456789abcde\xff")
+	key := []byte("0123456789abcdef0123456789abc\xfb\xff\xff")
+	require.Regexp(t, "[-_]", base64.RawURLEncoding.EncodeToString(key))
 	now := time.Unix(1_700_000_000, 0)
 	access := Access{Settings: []byte(`{"developer":"dev-1"}`), Secrets: map[string]string{"key_id": "key-1",
 		"raw": "raw key", "standard": base64.StdEncoding.EncodeToString(key), "wrong": "?",

@@ -95,7 +95,7 @@ func ClientSender(c *fasthttp.RequestCtx, proxies []netip.Prefix) limit.Sender {
 func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *limit.Reservation) ([]byte, error) {
 	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
 	length := c.Request.Header.ContentLength()
-	packed := coding == "gzip"
+	packed := coding == "gzip" || coding == "x-gzip"        // RFC 9110, 8.4.1.3
 	if length <= maxBytes.Bytes && maxBytes.Cost.Byte > 0 { // a body that is too long to decode is not read
 		maxBytes.Bytes = int(min(int64(maxBytes.Bytes), share.ClampDecoded(math.MaxInt64)/maxBytes.Cost.Byte))
 	}
