@@ -97,6 +97,20 @@ backup=$(backs)
 [ ! -e "$outdated" ] || { say "an outdated backup was not deleted"; exit 1; }
 takes $((orders + 1)) $((2 * orders - 1))
 
+say "archiving only full segments for a while"
+has_timeout() { ! "$servery" doctor | grep -q 'archive_timeout is 0'; }
+has_timeout || { say "doctor reports an archive_timeout that is set"; exit 1; }
+for value in 0 60; do
+	sql "$port" "ALTER SYSTEM SET archive_timeout = $value" >/dev/null
+	sql "$port" 'SELECT pg_reload_conf()' >/dev/null
+	for _ in $(seq 100); do
+		now=$(sql "$port" "SELECT setting FROM pg_settings WHERE name = 'archive_timeout'")
+		if [ "$now" = $value ]; then break; fi
+		sleep 0.1
+	done
+	[ $value = 60 ] || ! has_timeout || { say "doctor does not report that archive_timeout is 0"; exit 1; }
+done
+
 say "removing the archive for a while"
 archives() { ! "$servery" doctor | grep -q 'cannot archive its WAL'; }
 mv "$dir/wal" "$dir/away"

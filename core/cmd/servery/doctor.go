@@ -48,7 +48,7 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	defer db.CloseAll(d.Log)
 	if !d.Database(ctx, db.DB) {
 		d.Add("row-level security, secret key, plugins, webhooks", doctor.Warn, "not checked",
-			"run `servery doctor` again after that")
+			"correct what fails above, then run `servery doctor` again")
 		return
 	}
 	d.RowSecurity(ctx, db.DB)

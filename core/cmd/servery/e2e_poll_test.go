@@ -49,23 +49,30 @@ func (g *pagedAggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page+1 < orderPages)
 }
 
+// startPluginHub starts a hub with a plugin, which serves the platform p of a business. The flags are those of
+// `platform set`. The business has the store s1 with the item dal.
+func startPluginHub(t *testing.T, plugin string, flags ...string) (*hubtest.Hub, environment, apiClient) {
+	t.Helper()
+	dir := t.TempDir()
+	installtest.Plugin(t, dir, plugin, "../../internal/hub/testdata/"+plugin)
+	env := onDatabase(hubtest.HubDatabaseURL(t)).With("SERVERY_PLUGIN_DIR", dir)
+	hub := startHub(t, env)
+	who := newAPIClient(t, env)
+	prepareRiders(t, env, hub, who, 0)
+	set := servery(t, env, append([]string{"platform", "set", fmt.Sprint("--business=", who.business), "p",
+		"--plugin=" + plugin}, flags...)...)
+	require.Zero(t, set.status, set.stderr)
+	return hub, env, who
+}
+
 func TestKilledHubLosesNoPolledOrder(t *testing.T) {
 	g := &pagedAggregator{stops: map[int]int{1: 1, 3: 2}, stopped: make(chan int, 1)}
 	aggregator := httptest.NewServer(g)
 	t.Cleanup(aggregator.Close)
-	dir := t.TempDir()
-	installtest.Plugin(t, dir, "polled", "../../internal/hub/testdata/polled")
-	database := hubtest.HubDatabaseURL(t)
-	env := onDatabase(database).With("SERVERY_PLUGIN_DIR", dir)
-	hub := startHub(t, env)
-	who := newAPIClient(t, env)
-	prepareRiders(t, env, hub, who, 0)
-	set := servery(t, env, "platform", "set", fmt.Sprint("--business=", who.business), "p", "--plugin=polled",
-		"--endpoint=api="+aggregator.URL, "--secret=api_key=k")
-	require.Zero(t, set.status, set.stderr)
+	hub, env, who := startPluginHub(t, "polled", "--endpoint=api="+aggregator.URL, "--secret=api_key=k")
 	hub.Kill()
 	hub = startHub(t, env) // which schedules the polls of the new platform at once
-	ledger := openTestDatabase(t, database)
+	ledger := openTestDatabase(t, env["SERVERY_DATABASE_URL"])
 	for range 3 {
 		eventually(t, waitTimeout, func() error { // instead of a random time of the first minute
 			due, err := ledger.db.ExecContext(t.Context(),
